@@ -4,6 +4,7 @@ import { createRouter } from "@tanstack/react-router";
 
 import { routes as approvals } from "~/approvals/routes";
 import { routes as catalogue } from "~/catalogue/routes";
+import { routes as credentials } from "~/credentials/routes";
 import { routes as evidence } from "~/evidence/routes";
 import { routes as graph } from "~/graph/routes";
 import { routes as health } from "~/health/routes";
@@ -34,6 +35,7 @@ const routeTree = rootRoute.addChildren([
   ...graph,
   ...memory,
   ...keys,
+  ...credentials,
   ...health,
 ]);
 

@@ -1,6 +1,7 @@
 //! Starts the engine from the configuration.
 
 mod builtin;
+mod credentials;
 mod identity;
 mod limits;
 mod mcp;
@@ -20,11 +21,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::TenantId;
 use charter_contract::text::HttpsUrl;
 use charter_domain::clock::SystemClock;
 use charter_effects::webhook::HttpWebhooks;
 use charter_effects::{
-    HostPattern, Imports, LandlockUse, Models, Sandbox, SandboxOptions, ToolRunner,
+    AuthorizationServers, HostPattern, HttpAuthorizationServers, Imports, LandlockUse, Models,
+    Sandbox, SandboxOptions, ToolRunner,
 };
 use charter_embed::fetch::{DEFAULT_HUB, ModelSource, fetch_model};
 use charter_embed::{
@@ -115,6 +118,7 @@ pub(crate) struct Services {
     models: Arc<dyn Models>,
     webhooks: Arc<HttpWebhooks>,
     providers: Arc<Providers>,
+    authorization_servers: Arc<dyn AuthorizationServers>,
     skill_index: Option<Arc<dyn SkillIndex>>,
     /// The consumer of the MCP servers, which decides how long to wait for them.
     waiting: McpConsumer,
@@ -127,6 +131,7 @@ impl Services {
             models: models(config)?,
             webhooks: Arc::new(webhooks(config)?),
             providers: Arc::new(providers(config)?),
+            authorization_servers: authorization_servers()?,
             skill_index: skill_index(config)?,
             waiting,
         })
@@ -155,6 +160,7 @@ async fn ports(config: &Config, services: Services, store: SharedStore) -> anyho
         models: services.models,
         webhooks: services.webhooks,
         providers: services.providers,
+        authorization_servers: services.authorization_servers,
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
         ids: Arc::new(RandomIds),
         evidence_key: evidence_key::load(config)?,
@@ -258,7 +264,10 @@ pub(crate) async fn sandbox(config: &Config, folder: &str) -> anyhow::Result<San
         config.data_dir.clone(),
         config.evidence_key_file(),
         config.card_key_file(),
+        config.credentials_key_file(),
     ];
+    let earlier = config.credentials.previous_key_files.iter();
+    options.hidden.extend(earlier.cloned());
     options.plain = config.tools.plain.iter().cloned().collect();
     options.trace = telemetry::trace_context(config);
     options.python = config.tools.python.clone();
@@ -309,6 +318,8 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
         tool_calls: config.tools.concurrency,
         quotas: config.quotas.quotas(),
         grants: grants(config)?,
+        tenant_grants: tenant_grants(config)?,
+        tool_credentials: credentials::credentials(config)?,
         client_tools: match config.tools.client_tools {
             ClientToolsConfig::Here => ClientTools::Here,
             ClientToolsConfig::Executor => ClientTools::Executors,
@@ -343,11 +354,54 @@ fn lenses(config: &Config) -> anyhow::Result<LensSettings> {
     })
 }
 
-/// The values of the environment variables that the configuration grants to tools.
+/// The client of authorization servers.
+fn authorization_servers() -> anyhow::Result<Arc<dyn AuthorizationServers>> {
+    let servers = HttpAuthorizationServers::new();
+    Ok(Arc::new(servers.context("setting up TLS")?))
+}
+
+/// The grants that the configuration gives to tools of every tenant.
 pub(crate) fn grants(config: &Config) -> anyhow::Result<ToolGrants> {
     let named = config.tools.environment.iter();
+    Ok(ToolGrants {
+        builtin: Arc::new(builtin::grants(
+            config,
+            &config.tools.builtin,
+            "tools.builtin",
+        )?),
+        ..granted(named.map(|name| (name, name)), &config.tools.egress)
+    })
+}
+
+/// The grants of tenants that have their own.
+fn tenant_grants(config: &Config) -> anyhow::Result<BTreeMap<TenantId, ToolGrants>> {
+    let shared = grants(config)?;
+    let tenants = config.tools.tenants.iter().map(|(tenant, own)| {
+        let at = format!("tools.tenants.{tenant}.builtin");
+        let egress = own.egress.as_ref().unwrap_or(&config.tools.egress);
+        let granted = match &own.environment {
+            Some(named) => granted(named.iter(), egress),
+            None => ToolGrants {
+                egress: egress.clone(),
+                ..shared.clone()
+            },
+        };
+        let builtin = match &own.builtin {
+            Some(builtin) => Arc::new(builtin::grants(config, builtin, &at)?),
+            None => Arc::clone(&shared.builtin),
+        };
+        Ok((tenant.clone(), ToolGrants { builtin, ..granted }))
+    });
+    tenants.collect()
+}
+
+/// Grants of variables, by the names that tools request and those of the server, and of hosts.
+fn granted<'n>(
+    named: impl Iterator<Item = (&'n String, &'n String)>,
+    egress: &[String],
+) -> ToolGrants {
     let environment: BTreeMap<String, String> = named
-        .filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)))
+        .filter_map(|(name, variable)| Some((name.clone(), std::env::var(variable).ok()?)))
         .collect();
     // Profiles live in files: a tool that may use a profile may read those files.
     let files = ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"];
@@ -355,12 +409,12 @@ pub(crate) fn grants(config: &Config) -> anyhow::Result<ToolGrants> {
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), vec![PathBuf::from(environment.get(name)?)])))
         .collect();
-    Ok(ToolGrants {
+    ToolGrants {
         environment,
-        egress: config.tools.egress.clone(),
+        egress: egress.to_vec(),
         readable,
-        builtin: Arc::new(builtin::grants(config)?),
-    })
+        builtin: Arc::default(),
+    }
 }
 
 /// The server's state over an engine, for callers of the configured address. `address` is the address on which the

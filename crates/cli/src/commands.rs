@@ -9,6 +9,7 @@ mod candidate;
 mod catalogue;
 mod completions;
 mod config;
+mod credential;
 mod dev;
 mod doctor;
 mod events;
@@ -156,6 +157,9 @@ enum Command {
     Memory(memory::Memory),
     /// Create, list, rotate and revoke API keys.
     Key(key::Keys),
+    /// List the credentials of tools, connect and disconnect accounts.
+    #[command(subcommand)]
+    Credential(credential::Credential),
     /// Find, show, submit, export and verify evidence.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
@@ -278,6 +282,7 @@ async fn dispatch(
         Command::Approvals(command) => approvals::run(&command, config, format).await,
         Command::Events(command) => events::run(&command, config, format).await,
         Command::Key(command) => key::run(&command, config, format).await,
+        Command::Credential(command) => credential::run(&command, config, format).await,
         Command::Memory(command) => memory::run(&command, config, format).await,
         Command::Evidence(command) => evidence::run(&command, config, format).await,
         Command::Skills(command) => skills::run(&command, config, format).await,

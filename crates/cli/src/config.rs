@@ -2,8 +2,12 @@
 
 mod a2a;
 mod auth;
-mod evidence;
-mod file;
+mod 
+evidence;
+mod 
+credentials;
+mod 
+file;
 mod mcp;
 mod models;
 mod paths;
@@ -21,14 +25,18 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use charter_contract::ids::TenantId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use a2a::A2aConfig;
 pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig};
 pub(crate) use evidence::EvidenceConfig;
+pub(crate) use credentials::{
+    ClientAuthConfig, CredentialConfig, CredentialKindConfig, CredentialsConfig, StaticSecretConfig,
+};
 use file::ConfigFile;
-pub(crate) use mcp::{McpConfig, McpServerConfig};
+pub(crate) use mcp::{McpConfig, McpCredentialConfig, McpServerConfig};
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
     TenantModelsConfig, TokenLimitConfig,
@@ -91,6 +99,8 @@ pub(crate) struct Config {
     pub(crate) quotas: QuotasConfig,
     /// Grants of tools.
     pub(crate) tools: ToolsConfig,
+    /// The credentials that tools act with; none by default.
+    pub(crate) credentials: CredentialsConfig,
     /// How requests are answered.
     pub(crate) requests: RequestsConfig,
     /// How memories are kept.
@@ -238,6 +248,21 @@ pub(crate) struct ToolsConfig {
     pub(crate) executor_lease_ms: u64,
     /// Grants of the built-in tools, for every tenant; nothing by default.
     pub(crate) builtin: BuiltinConfig,
+/// Grants of tenants, in place of `environment`, `egress` and `builtin`.
+    pub(crate) tenants: BTreeMap<TenantId, TenantToolsConfig>,
+}
+
+/// Grants of a tenant. A setting that is absent here is that of all tenants.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct TenantToolsConfig {
+    /// Environment variables that its tools may be granted: the name that tools request, and the name of the server's
+    /// variable with the value.
+    pub(crate) environment: Option<BTreeMap<String, String>>,
+    /// Hosts that its tools with network access may reach in addition to their own lists.
+    pub(crate) egress: Option<Vec<String>>,
+    /// Grants of the built-in tools.
+    pub(crate) builtin: Option<BuiltinConfig>,
 }
 
 /// Where tools whose `execution_target` is `client` run.
@@ -382,6 +407,7 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             quotas: QuotasConfig::default(),
             tools: ToolsConfig::default(),
+            credentials: CredentialsConfig::default(),
             requests: RequestsConfig::default(),
             memory: MemoryConfig::default(),
             approvals: ApprovalsConfig::default(),
@@ -461,6 +487,7 @@ impl Default for ToolsConfig {
             client_tools: ClientToolsConfig::Here,
             executor_lease_ms: 15_000,
             builtin: BuiltinConfig::default(),
+            tenants: BTreeMap::new(),
         }
     }
 }
@@ -571,6 +598,12 @@ impl Config {
     pub(crate) fn card_key_file(&self) -> PathBuf {
         let named = self.a2a.key_file.clone();
         named.unwrap_or_else(|| self.data_dir.join("agent-card.key"))
+    }
+
+    /// The file with the key that seals connected accounts.
+    pub(crate) fn credentials_key_file(&self) -> PathBuf {
+        let named = self.credentials.key_file.clone();
+        named.unwrap_or_else(|| self.data_dir.join("credentials.key"))
     }
 
     /// The directory for a fetched model.

@@ -31,12 +31,12 @@ pub(crate) fn keep(config: &Config) -> anyhow::Result<()> {
     if was_used {
         bail!("{}", lost(&path));
     }
-    seed_file::load(&path, "evidence").map(drop)
+    seed_file::load(&path, "signs evidence").map(drop)
 }
 
 /// Creates the default seed file of a data directory that was restored from a backup.
 pub(crate) fn make_anew(config: &Config) -> anyhow::Result<()> {
-    seed_file::load(&config.evidence_key_file(), "evidence").map(drop)
+    seed_file::load(&config.evidence_key_file(), "signs evidence").map(drop)
 }
 
 fn lost(path: &Path) -> String {
@@ -49,7 +49,7 @@ fn lost(path: &Path) -> String {
 
 /// The key of this installation.
 pub(crate) fn load(config: &Config) -> anyhow::Result<EvidenceKey> {
-    let seed = seed_file::load(&config.evidence_key_file(), "evidence")?;
+    let seed = seed_file::load(&config.evidence_key_file(), "signs evidence")?;
     EvidenceKey::new(&config.evidence.log_name, seed)
         .with_context(|| format!("evidence.log_name = {:?}", config.evidence.log_name))
 }

@@ -1,7 +1,7 @@
-//! Files with the secret seed of a signing key: 64 hexadecimal digits, for the owner alone. A reader of the file can
-//! sign in this installation's name.
+//! Files with the secret seed of a key: 64 hexadecimal digits, for the owner alone. A reader of the file can act as
+//! this installation: sign in its name, or open what it sealed.
 //!
-//! Creates a missing file with a fresh seed. Must not know what the key signs.
+//! Creates a missing file with a fresh seed. Must not know the use of the key.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -15,16 +15,16 @@ use uuid::Uuid;
 /// The digits, a line end, and some room to detect a file that is not a seed.
 const MAX_FILE: u64 = 1_024;
 
-/// Reads the seed in a file, and creates the file if it is missing; `what` the key signs, for messages.
-pub(crate) fn load(path: &Path, what: &str) -> anyhow::Result<[u8; 32]> {
-    match read(path, what)? {
+/// Reads the seed in a file, and creates the file if it is missing; `use_of_key` is for messages: "signs evidence".
+pub(crate) fn load(path: &Path, use_of_key: &str) -> anyhow::Result<[u8; 32]> {
+    match read(path, use_of_key)? {
         Some(seed) => Ok(seed),
-        None => make(path, what),
+        None => make(path, use_of_key),
     }
 }
 
-fn read(path: &Path, what: &str) -> anyhow::Result<Option<[u8; 32]>> {
-    let reading = || format!("reading the seed that signs {what}, {}", path.display());
+fn read(path: &Path, use_of_key: &str) -> anyhow::Result<Option<[u8; 32]>> {
+    let reading = || format!("reading the seed that {use_of_key}, {}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -51,8 +51,8 @@ fn read(path: &Path, what: &str) -> anyhow::Result<Option<[u8; 32]>> {
 }
 
 /// Writes a fresh seed beside the file and links it into place whole; if another process was faster, its seed counts.
-fn make(path: &Path, what: &str) -> anyhow::Result<[u8; 32]> {
-    let making = || format!("creating the seed that signs {what}, {}", path.display());
+fn make(path: &Path, use_of_key: &str) -> anyhow::Result<[u8; 32]> {
+    let making = || format!("creating the seed that {use_of_key}, {}", path.display());
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).with_context(making)?;
     // Processes in containers that share a volume may have the same process id.
@@ -70,7 +70,7 @@ fn make(path: &Path, what: &str) -> anyhow::Result<[u8; 32]> {
     match linked {
         Ok(()) => Ok(seed),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            read(path, what)?.with_context(making)
+            read(path, use_of_key)?.with_context(making)
         }
         Err(error) => Err(error).with_context(making),
     }

@@ -389,6 +389,14 @@ bounds! {
     ASSIGNMENT_SUBMISSIONS = 10, Count;
     /// Artifacts in one submission of an outside agent.
     ASSIGNMENT_ARTIFACTS = 32, Count;
+    /// Credentials that one tool names.
+    TOOL_CREDENTIALS = 8, Count;
+    /// A secret that a file, a program or an authorization server returns.
+    CREDENTIAL_BYTES = 64 * KIB, Bytes;
+    /// Time that a call waits while another call renews the same token.
+    TOKEN_WAIT_MS = 30_000, Milliseconds;
+    /// Time in which a user can complete a connection of an account.
+    CONNECTION_WAIT_MS = 600_000, Milliseconds;
     /// Time that a call waits for a tool's rate limit.
     RATE_LIMIT_WAIT_MS = 30_000, Milliseconds;
 }

@@ -102,6 +102,8 @@ error_codes! {
     Unauthenticated = "unauthenticated", PermissionError, no, "Please authenticate.", "Send a valid credential.";
     /// The credential does not permit the operation.
     PermissionDenied = "permission_denied", PermissionError, no, "This is not allowed.", "Use a credential with the access that the message names.";
+    /// The user has not connected the account that a tool acts with, or the connection has ended.
+    CredentialRequired = "credential_required", PermissionError, no, "This needs an account that is not connected.", "Connect the account: open the link in the message, or run `charter credential connect NAME`; then start it again.";
     /// A guardrail blocks the operation.
     GuardrailBlocked = "guardrail_blocked", PermissionError, no, "A guardrail does not allow this.", "Follow the guardrail's message, or ask its owner.";
     /// The operation needs an approval.

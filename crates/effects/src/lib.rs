@@ -43,6 +43,10 @@
 //! [`Models`] requests drafts from language models, by the routes of [`ModelOptions`]; [`ModelProviders`] does so over
 //! HTTP.
 //!
+//! # Credentials
+//! [`StaticSecret`] reads an operator's secret; [`AuthorizationServers`] obtains tokens by OAuth 2.0, through the same
+//! wall. The values reach tools as variables of a call, which count as secret.
+//!
 //! # Schemas of documents
 //! [`check_against`] checks a value from a tool, a model or a person against the JSON Schema that a document declares
 //! for it.
@@ -75,6 +79,7 @@ mod http_tool;
 mod kept;
 mod mcp;
 mod models;
+mod oauth;
 mod outcome;
 mod package;
 mod patience;
@@ -85,6 +90,7 @@ mod sandbox;
 mod schema_check;
 mod secret;
 mod sources;
+mod static_secret;
 mod telemetry;
 mod tokens;
 mod web_search;
@@ -101,13 +107,18 @@ pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, Media
 pub use http::{PlainHttp, base as operator_address};
 pub use mcp::{
     ImportedTool, Imports, McpServerOptions, McpServerState, McpServers, McpTransport,
-    SecretHeader, ServerImports, SkippedTool, import_tools,
+    SecretHeader, ServerCredential, ServerImports, SkippedTool, import_tools,
 };
 pub use models::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelListener, ModelOptions,
     ModelProviders, ModelRequest, ModelRoute, ModelSetupError, ModelStage, ModelTarget, Models,
     NamedSchema, NoModels, NullListener, ProviderOptions, RejectedAnswer, Repairs, SetBy,
     StructuredOutput, TargetError, Temperature, TenantModels, TokenLimit, Usage,
+};
+pub use oauth::{
+    AuthorizationRequest, AuthorizationServers, ClientAuth, HttpAuthorizationServers,
+    NoAuthorizationServers, OAuthClient, OAuthFailure, OAuthFault, ServerLocation, TokenGrant,
+    TokenSet,
 };
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};
@@ -123,6 +134,7 @@ pub use sources::{
     Fetched, LinkFetcher, Media, NoSources, RawSource, SourceEncoding, SourceError, SourceFault,
     SourceRequest, Sources, Validators,
 };
+pub use static_secret::{StaticSecret, StaticSecretError};
 pub use telemetry::{TELEMETRY, TraceContext};
 pub use tokens::{
     IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused, VerifiedClaims,

@@ -13,6 +13,7 @@ mod http;
 mod import;
 mod keep;
 mod lines;
+mod personal;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +37,7 @@ use crate::redact::Redactor;
 use crate::telemetry::TraceContext;
 use crate::{HostPattern, Sandbox};
 use keep::{Keeper, Link};
+use personal::PersonalConnections;
 
 pub use import::import_tools;
 
@@ -56,6 +58,19 @@ pub struct McpServerOptions {
     pub refresh: Duration,
     /// Trace context to send with each call.
     pub trace: TraceContext,
+    /// The credential that each call needs; without one, all calls share the server's own connection.
+    pub credential: Option<ServerCredential>,
+}
+
+/// The credential that calls of a server's tools use, each over a connection of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerCredential {
+    /// Name of the credential in the configuration.
+    pub name: Label,
+    /// The variable that has its secret: of the program, and of the call.
+    pub variable: String,
+    /// The header that has its secret, for a link. `authorization` has it as a bearer token.
+    pub header: String,
 }
 
 /// How to connect to a server.
@@ -174,7 +189,9 @@ pub struct McpServers {
     sandbox: Arc<Sandbox>,
     servers: BTreeMap<Label, Arc<Server>>,
     imports: watch::Receiver<Arc<Imports>>,
+    personal: Arc<PersonalConnections>,
     _keepers: AbortOnDropHandle<()>,
+    _closer: AbortOnDropHandle<()>,
 }
 
 /// State that calls share with the task that keeps the connection.
@@ -205,16 +222,7 @@ impl McpServers {
                 )
             })
             .collect();
-        let unknown = ServerImports {
-            state: McpServerState::Connecting,
-            tools: Vec::new(),
-            left_out: Vec::new(),
-            started_in: None,
-        };
-        let names = servers.keys().cloned();
-        let first = Imports {
-            servers: names.map(|name| (name, unknown.clone())).collect(),
-        };
+        let first = Imports::connecting(servers.keys().cloned());
         let (told, imports) = watch::channel(Arc::new(first));
         let told = Arc::new(told);
         let mut kept: JoinSet<()> = servers
@@ -229,11 +237,15 @@ impl McpServers {
                 }
             }
         });
+        let personal = PersonalConnections::new(Arc::clone(&sandbox));
+        let closer = tokio::spawn(personal::close_idle_forever(Arc::downgrade(&personal)));
         Self {
             sandbox,
             servers,
             imports,
+            personal,
             _keepers: AbortOnDropHandle::new(keepers),
+            _closer: AbortOnDropHandle::new(closer),
         }
     }
 
@@ -267,7 +279,13 @@ impl McpServers {
         cancel: &CancellationToken,
     ) -> Result<Success, Failure> {
         match self.servers.get(&tool.server) {
-            Some(server) => server.call(call, tool, cancel).await,
+            Some(server) => match &server.options.credential {
+                None => server.call(call, tool, cancel).await,
+                Some(credential) => {
+                    let own = self.personal.for_call(&server.options, credential, call)?;
+                    own.server.call(call, tool, cancel).await
+                }
+            },
             None => {
                 let message = format!("no MCP server `{}` is configured", tool.server);
                 Err(Failure::system(message))
@@ -288,6 +306,19 @@ impl ToolRunner for McpServers {
 }
 
 impl Imports {
+    /// Returns the imports of servers that have not answered yet.
+    fn connecting(names: impl Iterator<Item = Label>) -> Self {
+        let unknown = ServerImports {
+            state: McpServerState::Connecting,
+            tools: Vec::new(),
+            left_out: Vec::new(),
+            started_in: None,
+        };
+        Self {
+            servers: names.map(|name| (name, unknown.clone())).collect(),
+        }
+    }
+
     /// Returns a channel that never changes, for a configuration without servers.
     #[must_use]
     pub fn none() -> watch::Receiver<Arc<Self>> {

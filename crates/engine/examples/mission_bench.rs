@@ -39,6 +39,7 @@ async fn main() -> Result<(), Failure> {
         models: Arc::new(charter_effects::NoModels),
         webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
         providers: Arc::default(),
+        authorization_servers: Arc::new(charter_effects::NoAuthorizationServers),
         clock: Arc::new(SystemClock::start()?),
         ids: Arc::new(RandomIds),
         generator: Arc::new(charter_engine::Composer),

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use charter_contract::time::Timestamp;
 use charter_domain::clock::Clock;
 use charter_effects::webhook::Webhooks;
-use charter_effects::{Imports, Models, Sources, ToolRunner};
+use charter_effects::{AuthorizationServers, Imports, Models, Sources, ToolRunner};
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
 use charter_store::skill_index::SkillIndex;
@@ -54,6 +54,7 @@ use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::ids::IdSource;
 use crate::ground::questions::QuestionSlots;
 use crate::ground::settings::{ClientTools, Settings};
+use crate::identity::credentials::CredentialService;
 use crate::identity::keys::KeyService;
 use crate::identity::providers::Providers;
 use crate::identity::quotas::TenantQuotas;
@@ -92,6 +93,8 @@ pub struct Ports {
     pub webhooks: Arc<dyn Webhooks>,
     /// Identity providers whose tokens are accepted.
     pub providers: Arc<Providers>,
+    /// Authorization servers that issue tokens for tools.
+    pub authorization_servers: Arc<dyn AuthorizationServers>,
     /// Generator of candidates on a miss.
     pub generator: Arc<dyn Generator>,
     /// Time.
@@ -232,6 +235,12 @@ impl Engine {
     /// Returns what serves the catalogue, and gives the turns to change it.
     pub(crate) fn catalogue(&self) -> &Arc<CatalogueService> {
         &self.services.catalogue
+    }
+
+    /// Returns the credentials that tools act with.
+    #[must_use]
+    pub fn credentials(&self) -> &Arc<CredentialService> {
+        &self.services.credentials
     }
 
     /// Returns the documents of the catalogue.
@@ -561,6 +570,7 @@ fn maintenance(
         retention: parts.settings.retention,
     };
     let services = MaintenanceParts {
+        credentials: Arc::clone(&below.credentials),
         catalogue: Arc::clone(&below.catalogue),
         lenses: Arc::clone(&below.lenses),
         agent_skills: Arc::clone(&below.agent_skills),

@@ -81,6 +81,9 @@ pub use execution::runs::{
 pub use execution::starts::{IdempotencyKey, RunStartService, RunStarted, SubmittedPlan};
 pub use execution::tags::TagService;
 pub use ground::apart::apart;
+pub use ground::credentials::{
+    CredentialDefinition, CredentialKind, CredentialSettings, TokenExchange,
+};
 pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
 pub use ground::ids::{IdSource, RandomIds};
@@ -89,10 +92,15 @@ pub use ground::settings::{
     SkillVectors,
 };
 pub use ground::telemetry::TELEMETRY;
+pub use ground::vault::SealingKeys;
 pub use identity::caller::{
     AccessScope, AccessScopes, Caller, CatalogueRole, CredentialId, Role, SkillGrants, Tier,
 };
 pub use identity::caller_view::CallerView;
+pub use identity::credentials::{
+    AccountEventRef, AccountPage, AccountView, ConnectionCode, ConnectionOrder, ConnectionStart,
+    CredentialService, CredentialState, CredentialView,
+};
 pub use identity::keys::{
     KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyService, KeyState, KeyText,
     KeyView, NewKey,

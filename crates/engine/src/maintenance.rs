@@ -18,6 +18,7 @@ use crate::execution::runs::RunRecoveryService;
 use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::moments;
 use crate::ground::settings::ProcessRole;
+use crate::identity::credentials::CredentialService;
 use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::lenses::LensService;
 
@@ -35,6 +36,7 @@ const SWEEP_LIMIT: usize = 1_000;
 
 /// The services whose work is resumed, followed and swept.
 pub(crate) struct MaintenanceParts {
+    pub(crate) credentials: Arc<CredentialService>,
     pub(crate) catalogue: Arc<CatalogueService>,
     pub(crate) lenses: Arc<LensService>,
     pub(crate) agent_skills: Arc<AgentSkillService>,
@@ -150,6 +152,7 @@ impl MaintenanceService {
         tasks.spawn(Arc::clone(&self.parts.catalogue).follow_imports_forever());
         tasks.spawn(Arc::clone(&self.parts.agent_skills).mirror_skills_forever());
         if self.settings.duty != ProcessRole::Api {
+            tasks.spawn(reseal(Arc::clone(&self.parts.credentials)));
             tasks.spawn(Arc::clone(self).work_forever());
             tasks.spawn(Arc::clone(self).sweep_forever());
             tasks.spawn(Arc::clone(&self.parts.evidence_log).retain_forever());
@@ -207,6 +210,17 @@ impl MaintenanceService {
         let runs = store.sweep_runs(before, SWEEP_LIMIT).await?;
         tracing::debug!(tags, sessions, requests, memories, messages, runs, "swept");
         Ok(())
+    }
+}
+
+/// Seals connected accounts with the current key, after a change of the key file.
+async fn reseal(credentials: Arc<CredentialService>) {
+    match credentials.reseal().await {
+        Ok(0) => {}
+        Ok(accounts) => tracing::info!(accounts, "sealed connected accounts with the current key"),
+        Err(error) => tracing::warn!(
+            error = %error, "connected accounts could not be sealed with the current key; the next start tries again"
+        ),
     }
 }
 

@@ -157,6 +157,8 @@ pub struct Credential {
     pub expected: String,
     /// The part of a request that contains it.
     pub sent: CredentialUse,
+    /// Name of the credential of the configuration that holds it; without one, the operator grants the variable.
+    pub named: Option<String>,
 }
 
 /// The part of a request that contains a credential.

@@ -89,8 +89,12 @@ fn credentials(api: &Api, listed: &[&Operation], page: &mut String) {
             CredentialUse::Query { name } => format!("the query parameter {}", code(name)),
             CredentialUse::Cookie { name } => format!("the cookie {}", code(name)),
         };
+        let from = match &credential.named {
+            Some(name) => format!(" from the credential {}", code(name)),
+            None => String::new(),
+        };
         Some(format!(
-            "{}: {} for the scheme {}, in {sent}, by {count} tools",
+            "{}{from}: {} for the scheme {}, in {sent}, by {count} tools",
             code(variable),
             credential.expected,
             code(&credential.scheme)
@@ -100,7 +104,8 @@ fn credentials(api: &Api, listed: &[&Operation], page: &mut String) {
     if !described.is_empty() {
         _ = writeln!(
             page,
-            "Variables that the operator sets and names in `tools.environment`:\n"
+            "Variables that the operator sets and names in `tools.environment`, unless a credential in `credentials` has \
+             their value:\n"
         );
     }
     list(&described, "None: the tools send no credential.", page);
@@ -184,6 +189,7 @@ mod tests {
         api.credentials.insert(
             "PETS_KEY".to_owned(),
             Credential {
+                named: None,
                 scheme: "key".to_owned(),
                 expected: "an API key".to_owned(),
                 sent: CredentialUse::Header {

@@ -153,7 +153,11 @@ impl Access {
         match (configured, kept, token) {
             (Some(caller), _, _) => Ok(caller.clone()),
             (None, Some(key), _) => engine.keys().caller_of_key(key).await,
-            (None, None, Some(token)) => engine.providers().caller_of_token(token).await,
+            (None, None, Some(token)) => {
+                let caller = engine.providers().caller_of_token(token).await?;
+                engine.credentials().remember_token(&caller, token).await;
+                Ok(caller)
+            }
             (None, None, None) => Err(missing_credential()),
         }
     }

@@ -144,6 +144,7 @@ pub(crate) fn status(code: ErrorCode) -> StatusCode {
         | ErrorCode::RoutingTestFailed => StatusCode::BAD_REQUEST,
         ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorCode::PermissionDenied
+        | ErrorCode::CredentialRequired
         | ErrorCode::GuardrailBlocked
         | ErrorCode::PolicyDenied
         | ErrorCode::ApprovalRequired

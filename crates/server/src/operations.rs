@@ -50,6 +50,13 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("get_schema", Public),
     // Any caller, regardless of scopes.
     ("get_caller", RequiredPermission::Caller),
+    // Connected accounts: the caller's own; the engine asks for an admin where it is another user's.
+    ("list_credentials", Scopes(&[RunsRead])),
+    ("get_credential", Scopes(&[RunsRead])),
+    ("connect_credential", Scopes(&[RunsWrite])),
+    ("complete_credential", Scopes(&[RunsWrite])),
+    ("disconnect_credential", Scopes(&[RunsWrite])),
+    ("list_credential_accounts", Scopes(&[AdminRead])),
     // Requests, sessions and tags.
     ("create_request", Scopes(&[RequestsWrite])),
     ("confirm_request", Scopes(&[RequestsWrite])),

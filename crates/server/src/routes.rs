@@ -10,6 +10,7 @@ mod caller;
 mod candidates;
 mod catalogue;
 mod console;
+mod credentials;
 mod documents;
 mod events;
 mod evidence;
@@ -198,10 +199,16 @@ fn proof() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence_log::export))
 }
 
-/// The caller and API keys.
+/// The caller, its connected accounts, and API keys.
 fn administration() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(caller::show))
+        .routes(routes!(credentials::list))
+        .routes(routes!(credentials::show))
+        .routes(routes!(credentials::connect))
+        .routes(routes!(credentials::complete))
+        .routes(routes!(credentials::accounts))
+        .routes(routes!(credentials::disconnect))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::show))
         .routes(routes!(keys::rotate))

@@ -17,6 +17,7 @@ pub mod backup;
 mod calibration;
 mod catalogue;
 mod column;
+mod connected_account;
 mod evidence;
 mod evidence_log;
 mod failure;

@@ -17,6 +17,7 @@ pub mod artifact;
 pub mod assignment;
 pub mod calibration;
 pub mod catalogue;
+pub mod connected_account;
 pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
@@ -47,6 +48,7 @@ pub trait Store:
     + assignment::Assignments
     + calibration::Calibrations
     + catalogue::Catalogue
+    + connected_account::ConnectedAccounts
     + evidence::Evidence
     + evidence_log::EvidenceLog
     + journal::Journal
@@ -74,6 +76,7 @@ impl<T> Store for T where
         + assignment::Assignments
         + calibration::Calibrations
         + catalogue::Catalogue
+        + connected_account::ConnectedAccounts
         + evidence::Evidence
         + evidence_log::EvidenceLog
         + journal::Journal

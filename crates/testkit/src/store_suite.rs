@@ -14,6 +14,7 @@ pub mod approval;
 pub mod assignment;
 pub mod calibration;
 pub mod catalogue;
+pub mod connected_account;
 pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
@@ -124,6 +125,14 @@ macro_rules! store_suite {
                 rollback_is_recorded_in_the_history,
                 load_is_ordered,
                 packages_are_ordered_by_name;
+            connected_account:
+                every_field_of_an_account_is_stored,
+                an_account_is_connected_again_in_place,
+                an_account_belongs_to_one_user_of_one_tenant,
+                a_renewal_replaces_the_version_that_it_read,
+                a_disconnected_account_is_gone,
+                accounts_are_listed_newest_first,
+                accounts_under_other_keys_are_found;
             evidence:
                 every_field_of_a_record_is_stored,
                 a_submitted_record_belongs_to_its_submitter,

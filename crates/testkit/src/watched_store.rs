@@ -8,9 +8,8 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::ids::{
-    ApprovalId, AssignmentId, DocumentId, EvidenceId, KeyId, LeaseId, MemoryId, MissionId,
-    PackageName, RequestId, RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId,
-    UserId,
+    ApprovalId, AssignmentId, DocumentId, EvidenceId, KeyId, LeaseId, Label, MemoryId, MissionId, PackageName, RequestId,
+    RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId, UserId,
 };
 use charter_contract::mission::ArtifactKind;
 use charter_contract::route_example::RoutedKind;
@@ -31,6 +30,9 @@ use charter_store::calibration::{CalibrationRecord, Calibrations};
 use charter_store::catalogue::{
     Catalogue, CatalogueRevision, DocumentKey, DocumentVersion, PackageVersion, Registration,
     StoredDocument,
+};
+use charter_store::connected_account::{
+    AccountKey, AccountRenewal, ConnectedAccount, ConnectedAccounts,
 };
 use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
@@ -301,8 +303,7 @@ reads {
         -> Page<ListedApproval>;
 }
 writes {
-    fn decide_approval(tenant: &TenantId, decision: ApprovalTransition, evidence: Vec<EvidenceRecord>,
-        messages: Vec<NewMessage>) -> ();
+    fn decide_approval(tenant: &TenantId, decision: ApprovalTransition, evidence: Vec<EvidenceRecord>, messages: Vec<NewMessage>) -> ();
 } }
 
 watched! { Catalogue
@@ -479,6 +480,20 @@ writes {
     fn append_turn(tenant: &TenantId, session: &SessionId, turn: &Turn, expires_at: Timestamp,
         keep: usize) -> ();
     fn sweep_sessions(now: Timestamp) -> u64;
+} }
+
+watched! { ConnectedAccounts
+reads {
+    fn account(key: &AccountKey) -> Option<ConnectedAccount>;
+    fn accounts_of_user(tenant: &TenantId, user: &UserId) -> Vec<ConnectedAccount>;
+    fn accounts_of_credential(tenant: &TenantId, credential: &Label, page: &PageRequest)
+        -> Page<ConnectedAccount>;
+    fn accounts_sealed_otherwise(key_id: &str, limit: usize) -> Vec<ConnectedAccount>;
+}
+writes {
+    fn connect_account(account: &ConnectedAccount, messages: Vec<NewMessage>) -> u64;
+    fn renew_account(key: &AccountKey, renewal: &AccountRenewal) -> ();
+    fn disconnect_account(key: &AccountKey, messages: Vec<NewMessage>) -> bool;
 } }
 
 watched! { Tags

@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use charter_effects::{BuiltinGrants, CommandGrant, Root, RootAccess};
 
-use crate::config::{AccessConfig, Config};
+use crate::config::{AccessConfig, BuiltinConfig, Config};
 
-pub(super) fn grants(config: &Config) -> anyhow::Result<BuiltinGrants> {
-    let builtin = &config.tools.builtin;
+/// The grants of the settings `builtin`, which are at `at` of the configuration.
+pub(super) fn grants(
+    config: &Config,
+    builtin: &BuiltinConfig,
+    at: &str,
+) -> anyhow::Result<BuiltinGrants> {
     let roots = builtin.roots.iter().map(|(name, root)| {
-        let key = format!("tools.builtin.roots.{name}");
+        let key = format!("{at}.roots.{name}");
         let path = root_path(&key, &root.path, &config.data_dir)?;
         let access = match root.access {
             AccessConfig::Read => RootAccess::Read,
@@ -21,11 +25,11 @@ pub(super) fn grants(config: &Config) -> anyhow::Result<BuiltinGrants> {
     });
     let hosts = builtin.hosts.iter().map(|host| {
         host.parse()
-            .with_context(|| format!("tools.builtin.hosts: {host:?}"))
+            .with_context(|| format!("{at}.hosts: {host:?}"))
     });
     let commands = builtin.commands.iter().map(|(name, command)| {
         if !command.program.is_absolute() {
-            bail!("tools.builtin.commands.{name}.program must be an absolute path");
+            bail!("{at}.commands.{name}.program must be an absolute path");
         }
         let granted = CommandGrant {
             program: command.program.clone(),

@@ -31,7 +31,7 @@ pub(crate) fn identity(config: &Config, address: SocketAddr) -> anyhow::Result<A
         name: Text::parse(&a2a.name).context("a2a.name")?,
         description: Text::parse(&a2a.description).context("a2a.description")?,
         provider,
-        seed: seed_file::load(&config.card_key_file(), "agent cards")?,
+        seed: seed_file::load(&config.card_key_file(), "signs agent cards")?,
     })
 }
 

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use charter_contract::catalogue::tool::VariableName;
 use charter_contract::ids::Label;
 use charter_effects::{
     HostPattern, McpServerOptions, McpServers, McpTransport, Sandbox, SecretHeader,
+    ServerCredential,
 };
 
 use super::builtin::root_path;
-use crate::config::{Config, McpServerConfig};
+use crate::config::{Config, McpCredentialConfig, McpServerConfig};
 use crate::telemetry;
 
 /// How long a server waits for the first answers of MCP servers. Slower servers add their tools later.
@@ -95,6 +97,40 @@ fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<M
         timeout: Duration::from_millis(server.timeout_ms),
         refresh: Duration::from_secs(server.refresh_s),
         trace: telemetry::trace_context(config),
+        credential: match &server.credential {
+            Some(credential) => {
+                Some(server_credential(server, credential).context("`credential`")?)
+            }
+            None => None,
+        },
+    })
+}
+
+/// The variable of a link's credential, for redaction alone.
+const LINK_VARIABLE: &str = "MCP_CREDENTIAL";
+
+fn server_credential(
+    server: &McpServerConfig,
+    credential: &McpCredentialConfig,
+) -> anyhow::Result<ServerCredential> {
+    let variable = match (&server.command, &credential.variable, &credential.header) {
+        (Some(_), Some(variable), None) => VariableName::parse(variable)?.to_string(),
+        (Some(_), _, _) => bail!("a program needs a `variable`, and no `header`"),
+        (None, None, _) => LINK_VARIABLE.to_owned(),
+        (None, Some(_), _) => bail!("a link has a `header`, and no `variable`"),
+    };
+    let header = credential.header.as_deref().unwrap_or("authorization");
+    ensure!(
+        !header.is_empty()
+            && header
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-'),
+        "`header` is not the name of a header"
+    );
+    Ok(ServerCredential {
+        name: credential.name.clone(),
+        variable,
+        header: header.to_owned(),
     })
 }
 

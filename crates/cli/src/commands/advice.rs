@@ -25,10 +25,14 @@ const MORE: &str = "more";
 const NAMED: usize = 8;
 
 /// The commands that list the entries of a kind, in addition to `charter list`.
-const LISTINGS: [(&str, &str); 20] = [
+const LISTINGS: [(&str, &str); 21] = [
     ("agent skill", "charter skills tree"),
-    ("approval", "charter approvals list"),
-    ("assignment", "charter mission assignments"),
+    ("approval", "charter approvals list"
+),
+    ("assignment", "charter mission assignments"
+),
+    ("credential", "charter credential list"
+),
     ("domain lens", "charter lens list"),
     ("event of the run", "charter runs show ID"),
     ("evidence", "charter evidence list"),

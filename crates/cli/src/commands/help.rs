@@ -43,7 +43,14 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Server and access",
         &[
-            "serve", "executor", "mcp", "key", "health", "doctor", "config",
+            "serve",
+            "executor",
+            "mcp",
+            "key",
+            "credential",
+            "health",
+            "doctor",
+            "config",
         ],
     ),
     ("Data", &["backup", "restore", "migrate", "tenant"]),

@@ -2,6 +2,7 @@
 //! writes files; registers nothing.
 
 mod load;
+
 mod trial;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::PackageName;
+use charter_contract::ids::{Label, PackageName};
 use charter_engine::DryRun;
 use charter_import::api::{Api, Operation};
 use charter_import::grants;
@@ -69,11 +70,18 @@ pub(crate) struct OpenApiImport {
     /// The value of a variable in the server's URL; repeatable.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     server_variable: Vec<(String, String)>,
-    /// Start a server with the import alone and ask three of its questions; exit 1 when one is not answered by its
+    
+/// Start a server with the import alone and ask three of its questions; exit 1 when one is not answered by its
     /// operation. Tools have the grants of the configuration.
     #[arg(long = "try")]
     is_tried: bool,
-    /// Show what would happen, and write nothing.
+    
+/// The credential of the configuration that has the value of a variable, in place of `tools.environment`;
+    /// repeatable.
+    #[arg(long, value_name = "VARIABLE=NAME", value_parser = variable)]
+    credential: Vec<(String, String)>,
+    
+/// Show what would happen, and write nothing.
     #[arg(long)]
     dry_run: bool,
 }
@@ -113,11 +121,12 @@ async fn import_openapi(
             exclude: command.exclude.clone(),
         },
     };
-    let api = openapi::read(&documents, &options)
+    let mut api = openapi::read(&documents, &options)
         .map_err(|error| ReportedFailure::new(ErrorCode::InvalidDocument, error.to_string()))?;
     if api.operations.is_empty() {
         return Err(nothing_imported(&api).into());
     }
+    name_credentials(&mut api, &command.credential)?;
     let source = documents.root_location().to_string();
     let page = |package: &str, pointers: &[String]| grants::page(&api, &source, package, pointers);
     let packages = generate(&api, name.as_str(), page);
@@ -132,12 +141,28 @@ async fn import_openapi(
         true => trial::run(&packages, dry_run, config).await?,
         false => Vec::new(),
     };
-    let report = report(&api, &packages, &tried);
+    let report = report(&api, &packages , &tried);
     output::print(format, &report, |_| {
         summary(&api, &packages, &tried, command.dry_run)
     })?;
-    let is_right = tried.iter().all(|question| question.is_right);
+        let is_right = tried.iter().all(|question| question.is_right);
     Ok(if is_right { EXIT_OK } else { EXIT_NEGATIVE })
+}
+
+/// Notes which credentials of the configuration have the values of variables.
+fn name_credentials(api: &mut Api, named: &[(String, String)]) -> anyhow::Result<()> {
+    for (variable, name) in named {
+        let name = Label::parse(name).with_context(|| format!("--credential {variable}={name}"))?;
+        let known: Vec<&str> = api.credentials.keys().map(String::as_str).collect();
+        let known = known.join(", ");
+        let Some(credential) = api.credentials.get_mut(variable) else {
+            let message =
+                format!("no operation needs the variable `{variable}`; they need: {known}");
+            return Err(ReportedFailure::new(ErrorCode::InvalidRequest, message).into());
+        };
+        credential.named = Some(name.to_string());
+    }
+    Ok(())
 }
 
 /// The name of a package: that of its directory.
@@ -272,7 +297,7 @@ fn report(api: &Api, packages: &[MergedPackage], tried: &[TriedQuestion]) -> Val
         "hosts": hosts,
         "credentials": api.credentials.keys().collect::<Vec<_>>(),
         "packages": listed,
-        "tried": tried.iter().map(TriedQuestion::to_value).collect::<Vec<_>>(),
+    "tried": tried.iter().map(TriedQuestion::to_value).collect::<Vec<_>>(),
     })
 }
 

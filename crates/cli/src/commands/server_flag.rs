@@ -90,6 +90,7 @@ fn serverless(command: &Command) -> Option<(&'static str, LocalTarget)> {
         | Command::Events(_)
         | Command::Memory(_)
         | Command::Key(_)
+        | Command::Credential(_)
         | Command::Evidence(_)
         | Command::Skills(_)
         | Command::Health

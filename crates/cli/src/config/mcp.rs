@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use charter_contract::ids::Label;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,10 @@ pub(crate) struct McpServerConfig {
     /// that it may use.
     #[serde(default)]
     pub(crate) egress: Vec<String>,
+    /// The credential that each call uses, over a connection of its own for each user's secret. The tools are listed
+    /// without it, with `environment` or `headers` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) credential: Option<McpCredentialConfig>,
     /// The tools that only read, by the server's names. All others count as writing, regardless of the server's
     /// annotations.
     #[serde(default)]
@@ -64,6 +69,20 @@ pub(crate) struct McpServerConfig {
     /// How often the tools are listed again without a change notification from the server, in seconds.
     #[serde(default = "refresh_s")]
     pub(crate) refresh_s: u64,
+}
+
+/// The credential of a server's calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct McpCredentialConfig {
+    /// Its name in `credentials`.
+    pub(crate) name: Label,
+    /// For a program: the environment variable that has the secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) variable: Option<String>,
+    /// For a link: the header that has the secret; `authorization`, as a bearer token, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) header: Option<String>,
 }
 
 fn start_timeout_ms() -> u64 {

@@ -28,6 +28,7 @@ mod chaos;
 mod command_line;
 mod commands;
 mod crash;
+mod credentials;
 mod described;
 mod dev;
 mod errors;

@@ -1,5 +1,6 @@
 //! Tools (seed 000 §2.4): their parameters, class and implementation. Nothing here calls one.
 
+mod credential;
 mod input;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::validate::Contract;
 use crate::violation::Report;
 
 pub use super::vocabulary::ToolClass;
+pub use credential::ToolCredential;
 
 use input::InputCache;
 
@@ -87,6 +89,9 @@ pub struct Tool {
     /// Names of the environment variables that the tool needs (this project).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<VariableName>,
+    /// Credentials of the configuration that each call of the tool uses (this project).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<ToolCredential>,
     /// Host patterns that the tool may reach (this project): `*.amazonaws.com`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub egress: Vec<Text>,
@@ -450,5 +455,6 @@ impl Contract for Tool {
             schema.check("/output_schema", report);
         }
         self.check_implementation(report);
+        self.check_credentials(report);
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn options(url: &str) -> McpServerOptions {
         timeout: Duration::from_secs(60),
         refresh: Duration::from_secs(300),
         trace: TraceContext::default(),
+        credential: None,
     }
 }
 

@@ -92,6 +92,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
         timeout: Duration::from_secs(20),
         refresh: Duration::from_secs(300),
         trace: TraceContext::default(),
+        credential: None,
     };
     let Fixture { sandbox, directory } = fixture;
     let sandbox = Arc::new(sandbox);

@@ -28,6 +28,7 @@ use crate::execution::tags::TagService;
 use crate::execution::tool_results::ToolResults;
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::{BackgroundTasks, CorePorts};
+use crate::ground::grants::TenantGrants;
 use crate::ground::moments::Deadlines;
 use crate::ground::questions::QuestionSlots;
 use crate::ground::settings::Settings;
@@ -178,7 +179,7 @@ impl ProcessParts<'_> {
         );
         RunBasis {
             deadlines: Arc::new(Deadlines::new(Arc::clone(&self.ports.clock))),
-            calls: Arc::new(self.tool_calls(state, Arc::clone(&results))),
+            calls: Arc::new(self.tool_calls(below, state, Arc::clone(&results))),
             results,
             tags,
             journals,
@@ -188,11 +189,20 @@ impl ProcessParts<'_> {
         }
     }
 
-    fn tool_calls(&self, state: &SharedState, results: Arc<ToolResults>) -> ToolCallService {
+    fn tool_calls(
+        &self,
+        below: &Services,
+        state: &SharedState,
+        results: Arc<ToolResults>,
+    ) -> ToolCallService {
         let ports = ToolCallPorts {
             clock: Arc::clone(&self.ports.clock),
             tools: Arc::clone(&self.tools),
-            grants: self.settings.grants.clone(),
+            grants: TenantGrants {
+                shared: self.settings.grants.clone(),
+                tenants: self.settings.tenant_grants.clone(),
+            },
+            credentials: Arc::clone(&below.credentials),
             client_tools: self.settings.client_tools,
             memory: state.memory.clone(),
             results,

@@ -11,6 +11,7 @@ use crate::ground::checks::CheckSlots;
 use crate::ground::core_ports::{BackgroundTasks, CorePorts};
 use crate::ground::peers::Peers;
 use crate::ground::settings::Settings;
+use crate::identity::credentials::{CredentialPorts, CredentialService};
 use crate::identity::keys::{KeyService, KeySettings};
 use crate::knowledge::agent_skills::{AgentSkillService, SkillIndexes, SkillPorts};
 use crate::knowledge::expert_graph::ExpertGraphService;
@@ -20,9 +21,12 @@ use crate::knowledge::memory::MemoryService;
 use crate::registry::indexing::{IndexParts, IndexService};
 use crate::registry::packages::{PackageService, RoutingTests};
 use crate::registry::route_examples::RouteExampleService;
-use crate::registry::routing::RoutingService;
-use crate::registry::skill_scripts::SkillScriptService;
-use crate::registry::tool_search::ToolSearchService;
+use crate::registry::
+skill_scripts::SkillScriptService;
+use crate::registry::
+routing::RoutingService;
+use crate::registry::
+tool_search::ToolSearchService;
 
 use crate::registry::tools::ToolRegistrationService;
 
@@ -30,6 +34,7 @@ use crate::registry::tools::ToolRegistrationService;
 pub(crate) struct Services {
     pub(super) peers: Arc<Peers>,
     pub(super) keys: Arc<KeyService>,
+    pub(super) credentials: Arc<CredentialService>,
     pub(super) catalogue: Arc<CatalogueService>,
     pub(super) documents: Arc<DocumentService>,
     pub(super) lenses: Arc<LensService>,
@@ -118,6 +123,7 @@ impl Services {
         let tool_registrations = parts.tool_registrations(&reading, &packages);
         Self {
             keys,
+            credentials: Arc::new(parts.credentials()),
             documents,
             expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&reading.catalogue))),
             memories,
@@ -171,6 +177,16 @@ impl Parts<'_> {
             },
             skills,
         )
+    }
+
+    fn credentials(&self) -> CredentialService {
+        let ports = CredentialPorts {
+            core: self.core.clone(),
+            background: self.background.clone(),
+            news: Arc::clone(&self.news),
+            servers: Arc::clone(&self.ports.authorization_servers),
+        };
+        CredentialService::new(ports, &self.settings.tool_credentials)
     }
 
     fn reading(&self) -> Reading {

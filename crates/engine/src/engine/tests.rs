@@ -11,8 +11,8 @@ use charter_domain::clock::{Clock, SystemClock};
 use charter_domain::run::Run;
 use charter_effects::webhook::NoWebhooks;
 use charter_effects::{
-    Imports, LandlockUse, Models, NoModels, NoSources, Sandbox, SandboxOptions, ToolCall,
-    ToolOutcome, ToolRunner,
+    Imports, LandlockUse, Models, NoAuthorizationServers, NoModels, NoSources, Sandbox,
+    SandboxOptions, ToolCall, ToolOutcome, ToolRunner,
 };
 use charter_store::SharedStore;
 use charter_store::request::RequestRecord;
@@ -70,6 +70,7 @@ pub(crate) fn ports(store: SharedStore, tools: Arc<dyn ToolRunner>) -> Ports {
         models: Arc::new(NoModels),
         webhooks: Arc::new(NoWebhooks),
         providers: Arc::default(),
+        authorization_servers: Arc::new(NoAuthorizationServers),
         generator: Arc::new(Composer),
         clock: Arc::new(SystemClock::start().unwrap()),
         ids: Arc::new(RandomIds),

@@ -1,4 +1,4 @@
-//! Events about a tenant's runs, approvals, requests, route examples, keys and catalogue.
+//! Events about a tenant's runs, approvals, requests, route examples, keys, connected accounts and catalogue.
 //!
 //! An event is written in the transaction of its change, so no event is lost or invented. It names the changed object;
 //! readers with access look that up. Readers resume by the event's id.
@@ -25,6 +25,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
+use crate::identity::credentials::AccountEventRef;
 use crate::identity::keys::KeyEventRef;
 use crate::registry::route_examples::RouteExampleEventRef;
 use crate::{AccessScope, Caller, EngineError, Role};
@@ -147,6 +148,12 @@ pub enum AnnouncedEvent {
     /// A key was revoked.
     #[serde(rename = "key.revoked")]
     KeyRevoked(KeyEventRef),
+    /// A user connected an account.
+    #[serde(rename = "account.connected")]
+    AccountConnected(AccountEventRef),
+    /// An account was disconnected.
+    #[serde(rename = "account.disconnected")]
+    AccountDisconnected(AccountEventRef),
 }
 
 /// One page of events.
@@ -165,12 +172,12 @@ const REPLICA_TOPIC_PREFIX: &str = "replicas.";
 /// Prefix of the topics of keys.
 const KEY_TOPIC_PREFIX: &str = "key.";
 
-/// Prefixes of the topics of runs, approvals and requests, which belong to a user.
-const USER_TOPIC_PREFIXES: [&str; 3] = ["run.", "approval.", "request."];
+/// Prefixes of the topics of runs, approvals, requests and connected accounts, which belong to a user.
+const USER_TOPIC_PREFIXES: [&str; 4] = ["run.", "approval.", "request.", "account."];
 
 /// Returns whether a message is visible to a caller. Messages between processes name skills that may be outside the
-/// reader's reach. Keys are for admins with the scope; runs, approvals and requests are for their user and for
-/// operators.
+/// reader's reach. Keys are for admins with the scope; runs, approvals, requests and connected accounts are for their
+/// user and for operators.
 fn is_for(caller: &Caller, message: &NewMessage) -> bool {
     let topic = &message.topic;
     let keeps_keys = || caller.role >= Role::Admin && caller.scopes.opens(AccessScope::AdminRead);

@@ -1,7 +1,8 @@
 //! Results of readonly calls, for reuse within a step's `cache_ttl_seconds`.
 //!
 //! In this process only, and bounded in number and in memory. A key has the tenant, the tool's content and the exact
-//! parameters, so no result is shared across tenants or tool versions.
+//! parameters, so no result is shared across tenants or tool versions. That of a tool with credentials also has the
+//! user.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use charter_contract::bounds::{RESULT_MEMORY, RESULTS_MEMORY};
 use charter_contract::canonical;
 use charter_contract::catalogue::tool::Tool;
-use charter_contract::ids::TenantId;
+use charter_contract::ids::{TenantId, UserId};
 use charter_contract::json::memory_of;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::CatalogueEntry;
@@ -21,6 +22,8 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ResultKey {
     tenant: TenantId,
+    /// The user, if the tool acts with credentials: users see different things with their accounts.
+    user: Option<UserId>,
     tool: String,
     content_hash: String,
     parameters: String,
@@ -29,11 +32,13 @@ pub(crate) struct ResultKey {
 impl ResultKey {
     pub(crate) fn new(
         tenant: &TenantId,
+        user: &UserId,
         tool: &CatalogueEntry<Tool>,
         parameters: &Map<String, Value>,
     ) -> Self {
         Self {
             tenant: tenant.clone(),
+            user: tool.document.has_credentials().then(|| user.clone()),
             tool: tool.document.tool_id.to_string(),
             content_hash: tool.content_hash.clone(),
             parameters: canonical::text(Value::Object(parameters.clone())),
@@ -118,6 +123,7 @@ mod tests {
     fn key(name: &str) -> ResultKey {
         ResultKey {
             tenant: TenantId::parse("acme").unwrap(),
+            user: None,
             tool: name.to_owned(),
             content_hash: String::new(),
             parameters: String::new(),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use charter_contract::catalogue::tool::VariableName;
+use charter_contract::ids::TenantId;
 use charter_contract::text::Text;
 use charter_effects::{BuiltinGrants, HostPattern, HostPatternError};
 
@@ -20,6 +21,22 @@ pub struct ToolGrants {
     pub readable: BTreeMap<String, Vec<PathBuf>>,
     /// Resources of the built-in tools, for every tenant.
     pub builtin: Arc<BuiltinGrants>,
+}
+
+/// The grants of all tenants.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TenantGrants {
+    /// Of each tenant that has none of its own.
+    pub(crate) shared: ToolGrants,
+    /// Of these.
+    pub(crate) tenants: BTreeMap<TenantId, ToolGrants>,
+}
+
+impl TenantGrants {
+    /// Returns the grants of a tenant.
+    pub(crate) fn for_tenant(&self, tenant: &TenantId) -> &ToolGrants {
+        self.tenants.get(tenant).unwrap_or(&self.shared)
+    }
 }
 
 /// A text that is not a host pattern.
@@ -89,4 +106,28 @@ fn parse(pattern: &str) -> Result<HostPattern, HostFault> {
         pattern: pattern.to_owned(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenant_with_grants_of_its_own_has_none_of_the_others() {
+        let with = |value: &str| ToolGrants {
+            environment: BTreeMap::from([("TOKEN".to_owned(), value.to_owned())]),
+            ..ToolGrants::default()
+        };
+        let acme = TenantId::parse("acme").unwrap();
+        let grants = TenantGrants {
+            shared: with("of-all"),
+            tenants: BTreeMap::from([(acme.clone(), with("of-acme"))]),
+        };
+        let other = TenantId::parse("other").unwrap();
+        for (tenant, value) in [(acme, "of-acme"), (other, "of-all")] {
+            let asked = [VariableName::parse("TOKEN").unwrap()];
+            let granted = grants.for_tenant(&tenant).variables(&asked);
+            assert_eq!(granted, [("TOKEN".to_owned(), value.to_owned())]);
+        }
+    }
 }

@@ -10,6 +10,7 @@ use charter_domain::rate_limit::Rate;
 use charter_effects::HostPattern;
 use charter_search::WindowSettings;
 
+use crate::ground::credentials::CredentialSettings;
 use crate::ground::grants::ToolGrants;
 
 /// The engine's settings.
@@ -58,6 +59,10 @@ pub struct Settings {
     pub quotas: Quotas,
     /// The operator's grants to tools.
     pub grants: ToolGrants,
+    /// Grants of tenants, in place of these.
+    pub tenant_grants: BTreeMap<TenantId, ToolGrants>,
+    /// The credentials that tools may name.
+    pub tool_credentials: CredentialSettings,
     /// Where client tools with an implementation run.
     pub client_tools: ClientTools,
     /// How long an executor's lease lasts without a renewal.
@@ -208,6 +213,8 @@ impl Default for Settings {
             cached_results: 1_000,
             quotas: Quotas::default(),
             grants: ToolGrants::default(),
+            tenant_grants: BTreeMap::new(),
+            tool_credentials: CredentialSettings::default(),
             client_tools: ClientTools::Here,
             executor_lease: Duration::from_secs(15),
             lenses: LensSettings::default(),

@@ -186,6 +186,7 @@ fn support(name: &str, scheme: Part<'_>, variable: String) -> SchemeSupport {
     SchemeSupport::Variable {
         variable,
         credential: Credential {
+            named: None,
             scheme: shortened(name, 80),
             expected,
             sent,

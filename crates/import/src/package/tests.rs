@@ -63,6 +63,7 @@ fn an_operation_becomes_a_tool_with_a_placeholder_for_each_argument() {
     api.credentials.insert(
         "PET_KEY".to_owned(),
         Credential {
+            named: None,
             scheme: "key".to_owned(),
             expected: "an API key".to_owned(),
             sent: CredentialUse::Header {

@@ -38,12 +38,27 @@ pub(super) fn tool(api: &Api, ids: &PackageIds, named: &NamedOperation<'_>) -> V
     document["execution_target"] = "server".into();
     document["language"] = "http".into();
     document["implementation"] = implementation(api, operation);
-    if !operation.credentials.is_empty() {
-        document["environment"] = json!(operation.credentials);
+    let (named, granted): (Vec<&String>, Vec<&String>) = operation
+        .credentials
+        .iter()
+        .partition(|variable| credential_name(api, variable).is_some());
+    if !granted.is_empty() {
+        document["environment"] = json!(granted);
+    }
+    if !named.is_empty() {
+        let named = named.into_iter();
+        let named = named
+            .map(|variable| json!({"name": credential_name(api, variable), "variable": variable}));
+        document["credentials"] = named.collect();
     }
     document["egress"] = json!([operation.host]);
     document["timeout_ms"] = TIMEOUT_MS.into();
     document
+}
+
+/// Returns the name of the credential of the configuration that a variable holds.
+fn credential_name<'a>(api: &'a Api, variable: &str) -> Option<&'a str> {
+    api.credentials.get(variable)?.named.as_deref()
 }
 
 /// Returns the author's words about an operation, and how it returns pages.

@@ -9,8 +9,8 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::registry;
 use charter_engine::{
-    AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage, ArtifactView,
-    AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView, DocumentDependencies, DocumentView, EventPage,
+    AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage, ArtifactView,
+    AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView, ConnectionStart, CredentialView, DocumentDependencies, DocumentView, EventPage,
     EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal,
     LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage,
     MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView,
@@ -33,8 +33,10 @@ type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
 const ANSWERS: [(&str, Describe); 
-77
+81
 ] = [
+    (
+        "account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
         schema_of::<InForce<AgentManifest>>,
@@ -53,6 +55,9 @@ const ANSWERS: [(&str, Describe);
     ("approval_page", schema_of::<ApprovalPage>),
     ("caller", schema_of::<CallerView>),
     ("catalogue", schema_of::<CatalogueView>),
+    ("connection_start", schema_of::<ConnectionStart>),
+    ("credential", schema_of::<CredentialView>),
+    ("credential_list", schema_of::<Vec<CredentialView>>),
     ("document", schema_of::<DocumentView>),
     ("document_dependencies", schema_of::<DocumentDependencies>),
     ("document_page", schema_of::<catalogue::Listing>),

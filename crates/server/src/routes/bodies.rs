@@ -6,15 +6,18 @@ use charter_contract::catalogue::evidence_submission::EvidenceSubmission;
 use charter_contract::registry::replace_contracts;
 use charter_contract::schema::{Draft, SchemaEntry, SchemaName, of_type};
 use charter_engine::{
-    AssignmentSubmission, GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery,
-    MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
+    
+AssignmentSubmission, 
+ConnectionCode, ConnectionOrder, 
+GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
+    SkillSearch, SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::{
-    COMPONENTS, agent_skills, approvals, assignments, candidates, gate, lenses, missions, plans,
-    playbooks, requests, runs,
+    COMPONENTS, agent_skills, approvals, assignments, candidates, gate, lenses, missions, plans, playbooks,
+    requests, runs,
 };
 use crate::a2a::{JsonRpcCall, SentMessage};
 
@@ -34,6 +37,8 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
             "candidate_promotion",
             schema_of::<candidates::PromotionBody>(),
         ),
+        ("connection_code", schema_of::<ConnectionCode>()),
+        ("connection_request", schema_of::<ConnectionOrder>()),
         ("evidence_attachment", schema_of::<Attachment>()),
         ("evidence_submission", schema_of::<EvidenceSubmission>()),
         ("gate_explain_request", schema_of::<gate::ExplainBody>()),

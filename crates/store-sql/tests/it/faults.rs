@@ -442,7 +442,8 @@ const LOOKUPS: &[(&str, &str)] = &[
         "api_key_by_time",
     ),
     (
-        "SELECT * FROM mission_assignment WHERE tenant_id = 'a' AND (offered_at, assignment_id) < (5, 'e') ORDER BY offered_at DESC, assignment_id DESC",
+        
+"SELECT * FROM mission_assignment WHERE tenant_id = 'a' AND (offered_at, assignment_id) < (5, 'e') ORDER BY offered_at DESC, assignment_id DESC",
         "mission_assignment_by_time",
     ),
     (
@@ -450,7 +451,22 @@ const LOOKUPS: &[(&str, &str)] = &[
         "mission_assignment_by_mission",
     ),
     (
-        "SELECT * FROM route_example WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND CAST(NULL AS text) IS NULL AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
+        
+"SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c' AND user_id = 'u'",
+        "PRIMARY KEY",
+    ),
+    (
+        "SELECT * FROM connected_account WHERE tenant_id = 'a' AND user_id = 'u' ORDER BY credential",
+        "connected_account_by_user",
+    ),
+    (
+        "SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c'
+         AND (connected_at, user_id) < (1, 'u') ORDER BY connected_at DESC, user_id DESC",
+        "connected_account_by_time",
+    ),
+    (
+        
+"SELECT * FROM route_example WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND CAST(NULL AS text) IS NULL AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
         "route_example_by_time",
     ),
     (

@@ -177,6 +177,7 @@ pub(super) fn state_of_failure(failure: &AgentError) -> TaskState {
         | ErrorCode::NoMatch
         | ErrorCode::Unauthenticated
         | ErrorCode::PermissionDenied
+        | ErrorCode::CredentialRequired
         | ErrorCode::GuardrailBlocked
         | ErrorCode::PolicyDenied
         | ErrorCode::ApprovalRequired

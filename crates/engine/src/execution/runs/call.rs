@@ -20,24 +20,33 @@ use serde_json::{Value, json};
 use super::effect::{Prepared, failure};
 use super::tool_calls::ToolCallService;
 use crate::ground::moments;
+use crate::identity::credentials::CallSecrets;
 
 impl Prepared {
     /// Builds the call for the tool runner.
     pub(super) fn tool_call(
         self,
         calls: &ToolCallService,
+        secrets: CallSecrets,
         idempotency_key: String,
         room: Arc<dyn OutputBudget>,
     ) -> Result<ToolCall, StepFailure> {
         let document = &self.tool.entry.document;
-        let grants = &calls.grants;
-        let environment = grants.variables(&document.environment);
+        let grants = calls.grants.for_tenant(&self.tenant);
+        let mut environment = grants.variables(&document.environment);
         let readable = grants.files(&environment);
-        let egress = grants.hosts(&document.egress).map_err(|fault| {
+        environment.extend(secrets.variables);
+        let own = grants.hosts(&document.egress);
+        let egress = own.map_err(|fault| {
             let cause = fault.source().map(ToString::to_string).unwrap_or_default();
             let message = format!("{fault} of `{}`: {cause}", document.tool_id);
             failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, message)
         })?;
+        // A secret goes to the hosts that it is for, and a tool without network access gets none by it.
+        let egress = match secrets.hosts {
+            Some(hosts) if !egress.is_empty() => hosts,
+            Some(_) | None => egress,
+        };
         let begin_within = self
             .approved_until
             .map(|end| moments::span(calls.clock.now(), end));

@@ -38,6 +38,7 @@ use super::tool_calls::ToolCallService;
 use crate::EngineError;
 use crate::execution::outputs::{OutputAllocation, OutputMemory, RunMemory};
 use crate::execution::tool_results::ResultKey;
+use crate::identity::credentials::CallSecrets;
 
 pub(crate) use analysis::{AnalysisDone, AnalysisOrder, AnalysisWork};
 pub(crate) use stages::{StageFailure, StageResult, StageRunner, StageWork};
@@ -87,6 +88,8 @@ pub(crate) struct Prepared {
     pub(super) dry_run: bool,
     pub(super) timeout: Duration,
     pub(super) tenant: TenantId,
+    /// The user whose credentials the tool gets.
+    by: UserId,
     cache_ttl: Duration,
     /// An earlier result of the same call, used instead of a new call.
     recalled: Option<Value>,
@@ -243,6 +246,7 @@ impl Workspace {
             dry_run: run.is_dry_run() && called.writes,
             timeout: timeout(step, document),
             tenant: self.tenant.clone(),
+            by: self.by.clone(),
             cache_ttl: Duration::from_secs(step.cache_ttl_seconds),
             recalled: None,
         })))
@@ -419,7 +423,14 @@ impl Prepared {
     /// The cache key of the result, if the result may be reused.
     fn result_key(&self) -> Option<ResultKey> {
         let reads = self.cache_ttl > Duration::ZERO;
-        reads.then(|| ResultKey::new(&self.tenant, &self.tool.entry, &self.call.parameters))
+        reads.then(|| {
+            ResultKey::new(
+                &self.tenant,
+                &self.by,
+                &self.tool.entry,
+                &self.call.parameters,
+            )
+        })
     }
 
     /// Calls the tool, or uses the cached result.
@@ -514,9 +525,11 @@ impl Prepared {
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
         let (of_proposal, approved_until) = (self.of_proposal, self.approved_until);
+        let by = self.by.clone();
         let (tenant, run) = (self.tenant.clone(), self.call.run_id.clone());
         let room = calls.memory.for_output(room);
-        let call = self.tool_call(calls, key, Arc::<OutputAllocation>::clone(&room))?;
+        let secrets = secrets(calls, &tenant, &by, &entry.document).await?;
+        let call = self.tool_call(calls, secrets, key, Arc::<OutputAllocation>::clone(&room))?;
         let _slot = calls.slot(&tenant, &call).await;
         still_approved(approved_until, calls.clock.now())?;
         let _resting = calls.drivers.mark_idle(&run);
@@ -565,6 +578,30 @@ impl Prepared {
             })),
         }
     }
+}
+
+/// Returns the secrets that a tool gets: those of the user on whose behalf the run acts, also after another person
+/// approved or resumed it.
+async fn secrets(
+    calls: &ToolCallService,
+    tenant: &TenantId,
+    by: &UserId,
+    document: &Tool,
+) -> Result<CallSecrets, StepFailure> {
+    if !document.has_credentials() {
+        return Ok(CallSecrets::default());
+    }
+    let found = calls.credentials.for_call(tenant, by, document);
+    found.await.map_err(|error| StepFailure {
+        kind: if error.code == ErrorCode::Unavailable {
+            ErrorKind::ResourceError
+        } else {
+            ErrorKind::PermissionError
+        },
+        code: error.code.as_str().to_owned(),
+        message: format!("the tool `{}` was not called: {error}", document.tool_id),
+        retryable: error.code.retryable(),
+    })
 }
 
 /// The failure of a step whose tool answered with a result that is refused.

@@ -11,8 +11,9 @@ use crate::execution::executors;
 use crate::execution::outputs::ValueMemory;
 use crate::execution::tool_results::ToolResults;
 use crate::ground::fair_slots::{FairSlots, Slot};
-use crate::ground::grants::ToolGrants;
+use crate::ground::grants::TenantGrants;
 use crate::ground::settings::ClientTools;
+use crate::identity::credentials::CredentialService;
 
 /// The ports of a tool call.
 pub(crate) struct ToolCallPorts {
@@ -20,7 +21,8 @@ pub(crate) struct ToolCallPorts {
     /// The port for tools, behind the router to executors and the check of outputs.
     pub(crate) tools: Arc<dyn ToolRunner>,
     /// The operator's grants.
-    pub(crate) grants: ToolGrants,
+    pub(crate) grants: TenantGrants,
+    pub(crate) credentials: Arc<CredentialService>,
     pub(crate) client_tools: ClientTools,
     pub(crate) memory: ValueMemory,
     pub(crate) results: Arc<ToolResults>,
@@ -31,7 +33,8 @@ pub(crate) struct ToolCallPorts {
 pub(crate) struct ToolCallService {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) tools: Arc<dyn ToolRunner>,
-    pub(super) grants: ToolGrants,
+    pub(super) grants: TenantGrants,
+    pub(super) credentials: Arc<CredentialService>,
     client_tools: ClientTools,
     pub(super) memory: ValueMemory,
     pub(super) results: Arc<ToolResults>,
@@ -46,6 +49,7 @@ impl ToolCallService {
             clock: ports.clock,
             tools: ports.tools,
             grants: ports.grants,
+            credentials: ports.credentials,
             client_tools: ports.client_tools,
             memory: ports.memory,
             results: ports.results,

@@ -290,6 +290,25 @@ BEGIN
     RAISE EXCEPTION '%', TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 
+-- Connected accounts -------------------------------------------------------------------------------
+
+-- What a user granted at another system, sealed with the key `key_id`, which the database does not hold.
+CREATE TABLE connected_account (
+    tenant_id    text COLLATE "C" NOT NULL,
+    credential   text COLLATE "C" NOT NULL,
+    user_id      text COLLATE "C" NOT NULL,
+    key_id       text COLLATE "C" NOT NULL,
+    sealed       bytea NOT NULL,
+    connected_at bigint NOT NULL,
+    changed_at   bigint NOT NULL,
+    expires_at   bigint,
+    version      bigint NOT NULL CHECK (version > 0),
+    PRIMARY KEY (tenant_id, credential, user_id)
+);
+CREATE INDEX connected_account_by_time ON connected_account (tenant_id, credential, connected_at, user_id);
+CREATE INDEX connected_account_by_user ON connected_account (tenant_id, user_id, credential);
+CREATE INDEX connected_account_by_key ON connected_account (key_id);
+
 -- Sessions -----------------------------------------------------------------------------------------
 
 CREATE TABLE session (

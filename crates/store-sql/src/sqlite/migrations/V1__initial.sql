@@ -281,6 +281,25 @@ CREATE TABLE erasing (
     tenant TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 
+-- Connected accounts -------------------------------------------------------------------------------
+
+-- What a user granted at another system, sealed with the key `key_id`, which the database does not hold.
+CREATE TABLE connected_account (
+    tenant_id    TEXT NOT NULL,
+    credential   TEXT NOT NULL,
+    user_id      TEXT NOT NULL,
+    key_id       TEXT NOT NULL,
+    sealed       BLOB NOT NULL,
+    connected_at INTEGER NOT NULL,
+    changed_at   INTEGER NOT NULL,
+    expires_at   INTEGER,
+    version      INTEGER NOT NULL CHECK (version > 0),
+    PRIMARY KEY (tenant_id, credential, user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX connected_account_by_time ON connected_account (tenant_id, credential, connected_at, user_id);
+CREATE INDEX connected_account_by_user ON connected_account (tenant_id, user_id, credential);
+CREATE INDEX connected_account_by_key ON connected_account (key_id);
+
 -- Sessions -----------------------------------------------------------------------------------------
 
 CREATE TABLE session (

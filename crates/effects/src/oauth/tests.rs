@@ -1,0 +1,211 @@
+//! The client against a scripted authorization server.
+
+use charter_testkit::http_stub::{HttpStub, Reply, Request};
+use serde_json::json;
+
+use super::*;
+use crate::secret::SecretSource;
+
+/// A server with a discovery document, which answers token requests with `token`.
+fn server(token: Reply) -> HttpStub {
+    let answer = move |request: &Request, _| {
+        let issuer = format!("http://{}", request.headers["host"]);
+        match request.path.as_str() {
+            "/.well-known/openid-configuration" => Reply::json(
+                200,
+                json!({
+                    "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize?tenant=a"),
+                    "token_endpoint": format!("{issuer}/token"), "revocation_endpoint": format!("{issuer}/revoke"),
+                    "authorization_response_iss_parameter_supported": true,
+                })
+                .to_string(),
+            ),
+            "/token" => token.clone(),
+            "/revoke" => Reply::empty(200),
+            _ => Reply::empty(404),
+        }
+    };
+    HttpStub::start(answer).unwrap()
+}
+
+fn client(stub: &HttpStub) -> OAuthClient {
+    OAuthClient {
+        server: ServerLocation::Discovered {
+            issuer: stub.url(""),
+        },
+        client_id: "charter".to_owned(),
+        client_secret: Some(Secret::new(
+            "s3cret+value",
+            SecretSource::Variable("IDP".to_owned()),
+        )),
+        client_auth: ClientAuth::Basic,
+        scopes: vec!["read".to_owned(), "offline_access".to_owned()],
+        parameters: BTreeMap::from([("prompt".to_owned(), "consent".to_owned())]),
+        egress: vec![stub.address().to_string().parse().unwrap()],
+        plain_http: PlainHttp::Loopback,
+        timeout: OAuthClient::TIMEOUT,
+    }
+}
+
+fn tokens() -> Reply {
+    let issued = json!({"access_token": "at-1", "token_type": "Bearer", "expires_in": 60, "refresh_token": "rt-1"});
+    Reply::json(200, issued.to_string())
+}
+
+fn code(issuer: Option<String>) -> TokenGrant {
+    TokenGrant::AuthorizationCode {
+        code: "the-code".to_owned(),
+        verifier: "the-verifier".to_owned(),
+        redirect_uri: "http://127.0.0.1:1/".to_owned(),
+        issuer,
+    }
+}
+
+fn body(request: &Request) -> String {
+    String::from_utf8(request.bytes.clone()).unwrap()
+}
+
+#[tokio::test]
+async fn a_user_is_sent_to_the_discovered_address_with_a_challenge() {
+    let stub = server(tokens());
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let request = AuthorizationRequest {
+        redirect_uri: "http://127.0.0.1:1/".to_owned(),
+        state: "st".to_owned(),
+        code_challenge: "ch".to_owned(),
+    };
+    let url = servers.authorization_url(&client(&stub), &request).await;
+    let expected = format!(
+        "{}/authorize?tenant=a&response_type=code&client_id=charter&redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2F&state=st\
+         &code_challenge=ch&code_challenge_method=S256&scope=read+offline_access&prompt=consent",
+        stub.url("")
+    );
+    assert_eq!(url, Ok(expected));
+    assert_eq!(stub.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_code_is_exchanged_with_its_verifier_and_the_clients_secret() {
+    let stub = server(tokens());
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let issued = servers
+        .request_token(&client(&stub), &code(Some(stub.url(""))))
+        .await
+        .unwrap();
+    assert_eq!(issued.access_token, "at-1");
+    assert_eq!(issued.expires_in, Some(Duration::from_secs(60)));
+    assert_eq!(issued.refresh_token.as_deref(), Some("rt-1"));
+    let seen = stub.seen();
+    let sent = seen.last().unwrap();
+    assert_eq!(
+        body(sent),
+        "grant_type=authorization_code&code=the-code&code_verifier=the-verifier&redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2F"
+    );
+    // `charter:s3cret%2Bvalue`
+    assert_eq!(
+        sent.headers["authorization"],
+        "Basic Y2hhcnRlcjpzM2NyZXQlMkJ2YWx1ZQ=="
+    );
+}
+
+/// A response of another server, or one that hides its origin, is refused before its code is sent anywhere.
+#[tokio::test]
+async fn a_response_of_another_issuer_is_refused() {
+    let stub = server(tokens());
+    let servers = HttpAuthorizationServers::new().unwrap();
+    for issuer in [Some("https://evil.example".to_owned()), None] {
+        let refused = servers.request_token(&client(&stub), &code(issuer)).await;
+        assert_eq!(refused.unwrap_err().fault, OAuthFault::Forbidden);
+    }
+    let requests = stub.seen();
+    assert!(requests.iter().all(|request| request.path != "/token"));
+}
+
+#[tokio::test]
+async fn an_issuer_on_a_private_address_must_be_listed() {
+    let stub = server(tokens());
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let closed = OAuthClient {
+        egress: Vec::new(),
+        ..client(&stub)
+    };
+    let refused = servers.request_token(&closed, &TokenGrant::ClientCredentials);
+    let refused = refused.await.unwrap_err();
+    assert_eq!(refused.fault, OAuthFault::Forbidden);
+    assert!(
+        refused.message.contains("a private or local address"),
+        "{refused}"
+    );
+    assert_eq!(stub.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_document_about_another_issuer_is_refused() {
+    let answer = |_: &Request, _| {
+        let document = json!({"issuer": "https://other.example", "token_endpoint": "https://other.example/token"});
+        Reply::json(200, document.to_string())
+    };
+    let stub = HttpStub::start(answer).unwrap();
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let refused = servers
+        .request_token(&client(&stub), &TokenGrant::ClientCredentials)
+        .await;
+    assert_eq!(refused.unwrap_err().fault, OAuthFault::Forbidden);
+}
+
+/// The server's text is quoted without what was sent to it.
+#[tokio::test]
+async fn a_refused_grant_is_told_from_a_failed_server() {
+    let refusal =
+        json!({"error": "invalid_grant", "error_description": "token rt-secret-1 was revoked"});
+    let failing = Reply::text(503, "down");
+    for (reply, fault) in [
+        (Reply::json(400, refusal.to_string()), OAuthFault::Refused),
+        (failing, OAuthFault::Unavailable),
+        (
+            Reply::json(401, "{\"error\": \"invalid_client\"}"),
+            OAuthFault::Misconfigured,
+        ),
+    ] {
+        let stub = server(reply);
+        let servers = HttpAuthorizationServers::new().unwrap();
+        let grant = TokenGrant::Refresh {
+            refresh_token: "rt-secret-1".to_owned(),
+        };
+        let refused = servers
+            .request_token(&client(&stub), &grant)
+            .await
+            .unwrap_err();
+        assert_eq!(refused.fault, fault, "{refused}");
+        assert!(!refused.message.contains("rt-secret-1"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_revoked_where_the_server_says() {
+    let stub = server(tokens());
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let revoked = servers.revoke_token(&client(&stub), "rt-1").await;
+    assert_eq!(revoked, Ok(()));
+    let seen = stub.seen();
+    let sent = seen.last().unwrap();
+    assert_eq!(
+        (sent.path.as_str(), body(sent)),
+        ("/revoke", "token=rt-1".to_owned())
+    );
+}
+
+#[test]
+fn tokens_are_not_shown_by_debug() {
+    let issued = TokenSet {
+        access_token: "at-secret".to_owned(),
+        expires_in: None,
+        refresh_token: Some("rt-secret".to_owned()),
+        scope: None,
+    };
+    let shown = format!("{issued:?} {:?}", code(None));
+    assert!(
+        !shown.contains("secret") && !shown.contains("the-code"),
+        "{shown}"
+    );
+}
