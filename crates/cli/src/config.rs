@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use a2a::A2aConfig;
 pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig};
 use file::ConfigFile;
-pub(crate) use mcp::{McpConfig, McpServerConfig};
+pub(crate) use mcp::{McpConfig, McpServerConfig, RegistryConfig};
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
     TenantModelsConfig, TokenLimitConfig,

@@ -13,6 +13,7 @@ mod http;
 mod import;
 mod keep;
 mod lines;
+mod selection;
 #[cfg(test)]
 mod tests;
 
@@ -38,6 +39,7 @@ use crate::{HostPattern, Sandbox};
 use keep::{Keeper, Link};
 
 pub use import::import_tools;
+pub use selection::ToolSelection;
 
 /// A registered server.
 #[derive(Debug, Clone)]
@@ -46,6 +48,8 @@ pub struct McpServerOptions {
     pub name: Label,
     /// How to connect to it.
     pub transport: McpTransport,
+    /// The tools that are offered.
+    pub selection: ToolSelection,
     /// The tools that the operator declares read-only; all others write.
     pub readonly: BTreeSet<String>,
     /// Timeout of the start: the answer to the first message, and then the list of tools.
@@ -69,6 +73,12 @@ pub enum McpTransport {
         arguments: Vec<String>,
         /// Its environment variables; their values count as secret.
         environment: Vec<(String, String)>,
+        /// Environment variables whose values are not secret, such as literal values of the configuration.
+        settings: Vec<(String, String)>,
+        /// Files and folders of its interpreter, which it may read and execute.
+        runtime: Vec<PathBuf>,
+        /// Folders in which it finds other programs, before those of the system.
+        search_path: Vec<PathBuf>,
         /// Paths that it may read beside the system's programs and libraries.
         readable: Vec<PathBuf>,
         /// Paths that it may write beside its own folder.

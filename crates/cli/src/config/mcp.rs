@@ -22,21 +22,25 @@ pub(crate) struct McpConfig {
 pub(crate) struct McpServerConfig {
     /// A short id: 1 to 32 lower-case letters, digits, `-` or `_`.
     pub(crate) name: String,
-    /// The program, as a path.
+    /// The program: a path, or a name that is looked up on `PATH`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<ProgramPath>")]
     pub(crate) command: Option<PathBuf>,
     /// Its arguments.
     #[serde(default)]
     pub(crate) args: Vec<String>,
-    /// Names of environment variables that the program gets.
+    /// Environment variables that the program gets: names, whose values are those of this process and count as secret,
+    /// or `NAME=VALUE`, whose values do not count as secret.
     #[serde(default)]
     pub(crate) environment: Vec<String>,
-    /// Paths that the program may read, in addition to the system's programs and libraries.
+    /// The package registry that the program may download from. Its address is the one in the settings of npm or pip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) registry: Option<RegistryConfig>,
+    /// Files and folders that the program may read, in addition to the system's programs and libraries.
     #[serde(default)]
     #[schemars(with = "Vec<FilePath>")]
     pub(crate) readable: Vec<PathBuf>,
-    /// Paths that the program may read and write, in addition to its own folder.
+    /// Folders that the program may read and write, in addition to its own folder.
     #[serde(default)]
     #[schemars(with = "Vec<FilePath>")]
     pub(crate) writable: Vec<PathBuf>,
@@ -50,6 +54,12 @@ pub(crate) struct McpServerConfig {
     /// that it may use.
     #[serde(default)]
     pub(crate) egress: Vec<String>,
+    /// The only tools that are offered, by the server's names; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tools: Option<Vec<String>>,
+    /// Tools that are not offered, by the server's names.
+    #[serde(default)]
+    pub(crate) deny: Vec<String>,
     /// The tools that only read, by the server's names. All others count as writing, regardless of the server's
     /// annotations.
     #[serde(default)]
@@ -64,6 +74,26 @@ pub(crate) struct McpServerConfig {
     /// How often the tools are listed again without a change notification from the server, in seconds.
     #[serde(default = "refresh_s")]
     pub(crate) refresh_s: u64,
+}
+
+/// A package registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RegistryConfig {
+    /// The registry of npm, for `npx`.
+    Npm,
+    /// The index of pip, for `uvx`, `uv` and `pipx`.
+    Pypi,
+}
+
+impl RegistryConfig {
+    /// The name in the configuration.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Npm => "npm",
+            Self::Pypi => "pypi",
+        }
+    }
 }
 
 fn start_timeout_ms() -> u64 {

@@ -517,8 +517,8 @@ fn a_wrong_registration_stops_the_start() {
         ),
         (server("name = \"a\""), "either `command` or `url`"),
         (
-            server("name = \"a\"\ncommand = \"python3\""),
-            "must be an absolute path",
+            server("name = \"a\"\ncommand = \"no-such-program-of-the-tests\""),
+            "PATH has no program `no-such-program-of-the-tests`",
         ),
         (
             server("name = \"a\"\nurl = \"https://a.example\"\nheaders = {a = \"TESTS_ABSENT\"}"),

@@ -66,6 +66,7 @@ impl Server {
     }
 
     async fn make(&self, call: &ToolCall, tool: &McpTool) -> Result<Value, Failure> {
+        self.must_offer(tool)?;
         let up = self.up().await?;
         let listed = self.as_imported(&up.peer, tool).await?;
         let mut params = CallToolRequestParams::new(tool.name.clone());
@@ -101,6 +102,19 @@ impl Server {
             Ok(Link::Down { reason }) => Err(away(&reason)),
             Ok(Link::Connecting) | Err(_) => Err(away("the connection ended")),
         }
+    }
+
+    /// Refuses a tool that the configuration does not offer. A run may have pinned it before.
+    fn must_offer(&self, tool: &McpTool) -> Result<(), Failure> {
+        if self.options.selection.offers(&tool.name) {
+            return Ok(());
+        }
+        let message = format!(
+            "the configuration does not offer the tool `{}` of the MCP server `{}`: see `tools` and `deny` of the \
+             server in `mcp.servers`",
+            tool.name, self.options.name
+        );
+        Err(Failure::new(ErrorType::PermissionError, message))
     }
 
     /// Refuses a tool whose definition differs from the imported one: approvals and policies apply to the definition in

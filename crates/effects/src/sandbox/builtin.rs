@@ -81,6 +81,7 @@ impl Sandbox {
             directory: root.map_or(folder.path(), |(_, path, _)| path),
             folder: folder.path(),
             programs: std::slice::from_ref(&command.program),
+            search_path: &[],
             readable: root
                 .map(|(_, path, _)| Path::new(path))
                 .into_iter()

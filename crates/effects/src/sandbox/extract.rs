@@ -95,6 +95,7 @@ impl Sandbox {
             directory: folder.path(),
             folder: folder.path(),
             programs: &program.folders,
+            search_path: &[],
             readable: vec![folder.path() as &Path],
             writable: vec![folder.path()],
             egress: &[],

@@ -89,6 +89,8 @@ pub(super) struct Launch<'a> {
     pub(super) folder: &'a Path,
     /// Programs that it may execute beside the system's.
     pub(super) programs: &'a [std::path::PathBuf],
+    /// Folders in which it finds programs, before those of the system.
+    pub(super) search_path: &'a [std::path::PathBuf],
     pub(super) readable: Vec<&'a Path>,
     pub(super) writable: Vec<&'a Path>,
     pub(super) egress: &'a [HostPattern],
@@ -248,7 +250,7 @@ impl Launch<'_> {
             .env_clear()
             .envs(SETTINGS)
             .envs(variables)
-            .env("PATH", SEARCH_PATH)
+            .env("PATH", self.search_path())
             .env("LANG", LOCALE)
             .env("HOME", self.folder)
             .env("TMPDIR", self.folder)
@@ -264,6 +266,19 @@ impl Launch<'_> {
             }
         }
         command
+    }
+
+    /// Returns the `PATH` of the process. A folder whose name has the separator cannot be part of it.
+    fn search_path(&self) -> OsString {
+        let own = self.search_path.iter().map(|folder| folder.as_os_str());
+        let own = own.filter(|folder| !folder.as_encoded_bytes().contains(&b':'));
+        let mut path = OsString::new();
+        for folder in own {
+            path.push(folder);
+            path.push(":");
+        }
+        path.push(SEARCH_PATH);
+        path
     }
 
     /// Starts the thread that changes modes and times for the process.

@@ -45,6 +45,7 @@ impl Sandbox {
             directory: &package,
             folder: folder.path(),
             programs: &interpreter.folders,
+            search_path: &[],
             readable,
             writable: vec![folder.path()],
             egress: &call.egress,
