@@ -205,6 +205,8 @@ bounds! {
     PACKAGE_PROBLEMS = 1_000, Count;
     /// Files and directories scanned by an import of skills.
     SKILL_ENTRIES = 1_000_000, Count;
+    /// MCP servers in the configuration of a client that is imported.
+    MCP_CLIENT_SERVERS = 200, Count;
     /// Number of files in one import of skills.
     SKILL_FILES = 20_000, Count;
     /// Total size of the files in one import of skills.

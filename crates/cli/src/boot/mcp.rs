@@ -97,7 +97,10 @@ fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<M
         name: name(&server.name)?,
         transport: transport(config, server)?,
         selection: ToolSelection {
-            only: server.tools.as_ref().map(|tools| tools.iter().cloned().collect()),
+            only: server
+                .tools
+                .as_ref()
+                .map(|tools| tools.iter().cloned().collect()),
             denied: server.deny.iter().cloned().collect(),
         },
         readonly: server.readonly.iter().cloned().collect(),
@@ -276,7 +279,10 @@ mod tests {
             refused("evidence.key", PathKind::Any),
             "it is a key of this server"
         );
-        let overlaps = format!("it overlaps the data directory {}", config.data_dir.display());
+        let overlaps = format!(
+            "it overlaps the data directory {}",
+            config.data_dir.display()
+        );
         assert_eq!(refused("data/charter.db", PathKind::Any), overlaps);
         assert_eq!(refused("", PathKind::Any), overlaps);
     }

@@ -153,7 +153,9 @@ fn is_python(folder: &Path) -> bool {
     let mut libraries = entries.filter_map(Result::ok);
     libraries.any(|library| {
         let name = library.file_name();
-        let is_python3 = name.to_str().is_some_and(|name| name.starts_with("python3"));
+        let is_python3 = name
+            .to_str()
+            .is_some_and(|name| name.starts_with("python3"));
         is_python3 && library.path().join("os.py").is_file()
     })
 }

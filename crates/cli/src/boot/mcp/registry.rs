@@ -59,14 +59,17 @@ impl RegistryAccess {
 
     /// Grants the host of an address, and passes the address on in these variables.
     fn add_address(&mut self, address: &str, variables: &[&str]) -> anyhow::Result<()> {
-        let url = Url::parse(address).with_context(|| format!("the address {:?}", bare(address)))?;
+        let url =
+            Url::parse(address).with_context(|| format!("the address {:?}", bare(address)))?;
         self.egress.push(host_of(&url)?);
         let is_secret = !url.username().is_empty() || url.password().is_some();
         let list = match is_secret {
             true => &mut self.secrets,
             false => &mut self.settings,
         };
-        let pairs = variables.iter().map(|name| ((*name).to_owned(), address.to_owned()));
+        let pairs = variables
+            .iter()
+            .map(|name| ((*name).to_owned(), address.to_owned()));
         list.extend(pairs);
         Ok(())
     }
@@ -74,7 +77,9 @@ impl RegistryAccess {
     /// Grants a file of certificates, and passes its path on in these variables.
     fn add_certificates(&mut self, file: Option<String>, variables: &[&str]) {
         if let Some(file) = file {
-            let pairs = variables.iter().map(|name| ((*name).to_owned(), file.clone()));
+            let pairs = variables
+                .iter()
+                .map(|name| ((*name).to_owned(), file.clone()));
             self.settings.extend(pairs);
             self.files.push(PathBuf::from(file));
         }
@@ -96,7 +101,9 @@ fn host_of(url: &Url) -> anyhow::Result<HostPattern> {
         Some(port) => format!("{host}:{port}"),
         None => host.trim_matches(['[', ']']).to_owned(),
     };
-    pattern.parse().with_context(|| format!("the host {pattern:?}"))
+    pattern
+        .parse()
+        .with_context(|| format!("the host {pattern:?}"))
 }
 
 /// The sources of settings: the environment, and files.
@@ -143,7 +150,7 @@ impl Settings {
         access.add_address(&registry, &["npm_config_registry"])?;
         let scoped = settings.iter();
         for (name, address) in scoped.filter(|(name, _)| is_scoped_registry(name)) {
-            access.add_address(address, &[&format!("npm_config_{name}")])?;
+            access.add_address(address, &[format!("npm_config_{name}").as_str()])?;
         }
         access.add_certificates(setting("cafile"), &["npm_config_cafile"]);
         access.add_certificates(self.variable(NODE_CERTIFICATES), &[NODE_CERTIFICATES]);
@@ -175,7 +182,9 @@ impl Settings {
         if index.is_none() {
             access.egress.push(PYPI_FILES.parse()?);
         }
-        let certificates = self.variable("PIP_CERT").or_else(|| self.variable(CERTIFICATES));
+        let certificates = self
+            .variable("PIP_CERT")
+            .or_else(|| self.variable(CERTIFICATES));
         let certificates = certificates.or_else(|| settings.get("cert").cloned());
         access.add_certificates(certificates, &[CERTIFICATES, "PIP_CERT"]);
         access.settings.extend(pairs(&PYPI_QUIET));
@@ -190,7 +199,9 @@ impl Settings {
     }
 
     fn home(&self, path: &str) -> Option<PathBuf> {
-        self.variables.get("HOME").map(|home| Path::new(home).join(path))
+        self.variables
+            .get("HOME")
+            .map(|home| Path::new(home).join(path))
     }
 
     /// The settings of a file, with their sections; none if it does not exist.
@@ -206,7 +217,10 @@ impl Settings {
             if line.starts_with(['#', ';']) {
                 continue;
             }
-            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            if let Some(name) = line
+                .strip_prefix('[')
+                .and_then(|line| line.strip_suffix(']'))
+            {
                 section = name.trim().to_owned();
             } else if let Some((name, value)) = line.split_once('=') {
                 let value = value.trim().trim_matches(['"', '\'']);
@@ -257,7 +271,8 @@ mod tests {
         all.insert("HOME".to_owned(), home.display().to_string());
         // The files of the machine that runs the tests do not count.
         let nothing = home.join("nothing").display().to_string();
-        all.entry("NPM_CONFIG_GLOBALCONFIG".to_owned()).or_insert(nothing);
+        all.entry("NPM_CONFIG_GLOBALCONFIG".to_owned())
+            .or_insert(nothing);
         Settings { variables: all }
     }
 
@@ -280,7 +295,7 @@ mod tests {
         let expected: Vec<HostPattern> = ["127.0.0.1:4873", "npm.own.example"]
             .map(|host| host.parse().unwrap())
             .to_vec();
-        assert_eq!(format!("{:?}", access.egress), format!("{expected:?}"));
+        assert_eq!(access.egress, expected);
         assert_eq!(
             setting(&access, "npm_config_registry"),
             Some("http://127.0.0.1:4873/npm/")
@@ -305,12 +320,13 @@ mod tests {
         let home = folder.path();
         std::fs::create_dir_all(home.join(".config/pip")).unwrap();
         let index = "https://user:pass@pypi.own.example/simple";
-        let file = format!("[global]\nindex-url = {index}\n[list]\nindex-url = https://no.example\n");
+        let file =
+            format!("[global]\nindex-url = {index}\n[list]\nindex-url = https://no.example\n");
         std::fs::write(home.join(".config/pip/pip.conf"), file).unwrap();
         let access = settings(home, &[]).pypi().unwrap();
         assert_eq!(access.egress.len(), 1);
-        let secret = ["UV_DEFAULT_INDEX", "PIP_INDEX_URL"]
-            .map(|name| (name.to_owned(), index.to_owned()));
+        let secret =
+            ["UV_DEFAULT_INDEX", "PIP_INDEX_URL"].map(|name| (name.to_owned(), index.to_owned()));
         assert_eq!(access.secrets, secret);
         let certificates = [
             ("UV_INDEX_URL", "https://uv.example/simple"),
