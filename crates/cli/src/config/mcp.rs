@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,8 +77,32 @@ pub(crate) struct McpServerConfig {
     pub(crate) refresh_s: u64,
 }
 
+impl McpServerConfig {
+    /// A server with the default limits, without a program or link.
+    pub(crate) fn new(name: String) -> Self {
+        Self {
+            name,
+            command: None,
+            args: Vec::new(),
+            environment: Vec::new(),
+            registry: None,
+            readable: Vec::new(),
+            writable: Vec::new(),
+            url: None,
+            headers: BTreeMap::new(),
+            egress: Vec::new(),
+            tools: None,
+            deny: Vec::new(),
+            readonly: Vec::new(),
+            start_timeout_ms: start_timeout_ms(),
+            timeout_ms: timeout_ms(),
+            refresh_s: refresh_s(),
+        }
+    }
+}
+
 /// A package registry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RegistryConfig {
     /// The registry of npm, for `npx`.

@@ -505,6 +505,54 @@ fn a_server_that_is_away_at_the_start_comes_later() {
     drop(remote);
 }
 
+/// The interpreter is a virtual environment's: the environment and the Python of it are not named. A denied tool is not
+/// in the catalogue.
+#[test]
+fn an_added_program_runs_with_its_environment_and_offers_the_selected_tools() {
+    let estate = Estate::new();
+    let given = estate.given("local", false);
+    let (python, script) = (
+        installed().join("venv/bin/python"),
+        scripts().join("server.py"),
+    );
+    let [python, script, folder] =
+        [&python, &script, &estate.folder].map(|path| path.to_str().unwrap());
+    let home = &estate.home;
+    let added = home.run(&[
+        "mcp",
+        "add",
+        "--name",
+        "local",
+        "--env",
+        "MODE=fast",
+        "--writable",
+        folder,
+        "--deny",
+        "write",
+        "--deny",
+        "die",
+        "--readonly",
+        "read",
+        "--",
+        python,
+        script,
+        &given,
+    ]);
+    assert_eq!(added.code, Some(0), "{added:?}");
+    let again = home.run(&["mcp", "add", "--name", "local", "--", python]);
+    assert_eq!(again.code, Some(2), "{again:?}");
+    let listed = home.run(&["--output", "json", "list", "tool"]).json(0);
+    let mut tools = ids(&listed["entries"], "id");
+    tools.retain(|id| id.starts_with("mcp."));
+    let offered = OFFERED
+        .iter()
+        .filter(|tool| !["write", "die"].contains(tool));
+    let offered: Vec<String> = offered.map(|tool| format!("mcp.local.{tool}")).collect();
+    assert_eq!(tools, offered);
+    let snapshot = home.run(&["mcp", "snapshot"]).json(0);
+    assert_eq!(ids(&snapshot["tools"], "tool_id"), offered);
+}
+
 /// An invalid configuration of servers stops the start.
 #[test]
 fn a_wrong_registration_stops_the_start() {
