@@ -134,4 +134,4 @@ pub use registry::routing::{
     FollowUpReference, GatewayResult, Purpose, RoutedCandidate, RoutedVerdict, RoutingService,
     ThresholdOverrides, VerdictView,
 };
-pub use registry::tool_search::{FoundTool, ToolSearchService};
+pub use registry::tool_search::{FoundTool, ToolSearchService, WorkArea, WorkAreas};

@@ -218,6 +218,12 @@ fn tools_of_servers_are_imported_and_called_like_any_other() {
         .into_iter()
         .flat_map(|name| OFFERED.map(|tool| format!("mcp.{name}.{tool}")));
     assert_eq!(imported(&uma), expected.collect::<Vec<_>>());
+    // The description of `find` names the servers, so that an agent knows when to look.
+    let listed = uma.mcp(&json!({}), "tools/list", None, json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let find = tools.iter().find(|tool| tool["name"] == "find").unwrap();
+    let described = find["description"].as_str().unwrap();
+    assert!(described.contains("MCP servers: local ("), "{described}");
     // Each server's tool of the same name is called.
     for name in ["local", "remote"] {
         let tool = format!("mcp.{name}.read");
@@ -541,7 +547,9 @@ fn an_added_program_runs_with_its_environment_and_offers_the_selected_tools() {
     assert_eq!(added.code, Some(0), "{added:?}");
     let again = home.run(&["mcp", "add", "--name", "local", "--", python]);
     assert_eq!(again.code, Some(2), "{again:?}");
-    let listed = home.run(&["--output", "json", "list", "tool"]).json(0);
+    let listed = home
+        .run(&["--output", "json", "list", "tool", "--query", "mcp.local"])
+        .json(0);
     let mut tools = ids(&listed["entries"], "id");
     tools.retain(|id| id.starts_with("mcp."));
     let offered = OFFERED
