@@ -6,6 +6,7 @@
 
 mod call;
 mod connect;
+mod content;
 #[cfg(test)]
 mod fake;
 mod handshake;

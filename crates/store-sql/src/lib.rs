@@ -35,6 +35,7 @@ mod session;
 mod store;
 mod tag;
 pub mod tenant;
+mod tool_content;
 mod tx;
 mod vector;
 

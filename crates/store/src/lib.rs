@@ -32,6 +32,7 @@ pub mod session;
 pub mod skill_index;
 pub mod tag;
 pub mod tenant;
+pub mod tool_content;
 pub mod vector;
 
 pub use charter_contract::page;
@@ -60,6 +61,7 @@ pub trait Store:
     + session::Sessions
     + tag::Tags
     + tenant::Tenants
+    + tool_content::ToolContents
     + vector::Vectors
     + Send
     + Sync
@@ -86,6 +88,7 @@ impl<T> Store for T where
         + session::Sessions
         + tag::Tags
         + tenant::Tenants
+        + tool_content::ToolContents
         + vector::Vectors
         + Send
         + Sync
