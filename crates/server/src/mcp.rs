@@ -8,6 +8,7 @@
 
 mod areas;
 mod call;
+mod content;
 mod failure;
 mod lines;
 mod loading;

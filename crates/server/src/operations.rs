@@ -75,6 +75,7 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("list_run_events", Scopes(&[RunsRead])),
     ("get_run", Scopes(&[RunsRead])),
     ("get_run_at", Scopes(&[RunsRead])),
+    ("get_run_content", Scopes(&[RunsRead])),
     ("start_playbook_run", Scopes(&[RunsWrite])),
     ("start_run", Scopes(&[RunsWrite])),
     // Approvals.
@@ -204,6 +205,7 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("mcp:prompts/get", Scopes(&[CatalogueRead])),
     ("mcp:prompts/list", Scopes(&[CatalogueRead])),
     ("mcp:resources/list", Scopes(&[CatalogueRead, EvidenceRead])),
+    ("mcp:resources/read content", Scopes(&[RunsRead])),
     ("mcp:resources/read evidence", Scopes(&[EvidenceRead])),
     ("mcp:resources/read mission", Scopes(&[MissionsRead])),
     ("mcp:resources/read skill", Scopes(&[CatalogueRead])),

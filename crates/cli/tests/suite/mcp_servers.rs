@@ -449,7 +449,24 @@ fn a_server_that_answers_garbage_leaves_its_call_in_doubt_and_nothing_else() {
     let estate = Estate::new().stdio("old", &script, "timeout_ms = 4000");
     let (_home, server, _) = estate.serve();
     let uma = server.key("uma");
-    let said = json!({"text": "old but well", "left_out": ["audio"]});
+    let digest = "sha256:ae4b3280e56e2faf83f414a6e3dabe9d5fbe18976544c05fed121accb85b53fc";
+    let said = json!({"text": "old but well", "mcp_content": [
+        {"type": "text", "text": "old but well"},
+        {"type": "audio", "mimeType": "a/b", "digest": digest, "bytes": 3},
+    ]});
+    let run = send(&uma, "mcp.old.read", json!({}));
+    settled(&uma, &run, "completed");
+    let content = path_of(&run, &format!("/contents/{digest}"));
+    let (status, bytes) = uma.raw("GET", &content, &[], Vec::new());
+    assert_eq!((status, bytes.as_str()), (200, "\u{0}\u{1}\u{2}"));
+    let unknown = content.replace("ae4b", "0000");
+    uma.get(&unknown).fails(404, "not_found");
+    // A client of the protocol gets the bytes as the server sent them.
+    let arguments = json!({"tool_id": "mcp.old.read", "parameters": {}});
+    let params = json!({"name": "call", "arguments": arguments});
+    let called = uma.mcp(&json!({}), "tools/call", Some("call"), params);
+    let audio = json!({"type": "audio", "mimeType": "a/b", "data": "AAEC"});
+    assert_eq!(called["result"]["content"][2], audio, "{called:#}");
     for tool in ["garbage", "nonsense", "line"] {
         eventually("an answer", || {
             let run = send(&uma, "mcp.old.read", json!({}));
