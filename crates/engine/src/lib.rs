@@ -53,7 +53,8 @@ pub use conversation::requests::{
 };
 pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{
-    Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskService, TaskState,
+    Task, TaskContent, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskService,
+    TaskState,
 };
 pub use engine::{Engine, Ports};
 pub use execution::events::{
