@@ -59,7 +59,7 @@ pub struct ClientServer {
     pub name: String,
     /// How the client reaches it.
     pub transport: ClientTransport,
-    /// What the client does for it, and Charter does not.
+    /// Settings of the client that are not kept.
     pub notes: Vec<String>,
 }
 

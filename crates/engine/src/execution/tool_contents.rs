@@ -1,5 +1,5 @@
 //! Keeps the content of tool results, such as images, apart from the outputs that refer to it. Must not know a protocol,
-//! or who reads the content.
+//! or the readers of the content.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ impl ToolContentService {
         Self { store, clock }
     }
 
-    /// Stores the content of an output, and adds the references to it. If storage fails, the output says so instead: what
-    /// the tool did is not lost with its pictures.
+    /// Stores the content of an output, and adds the references to it. If storage fails, the output has the reason instead:
+    /// the rest of the result is kept.
     pub(crate) async fn keep(&self, tenant: &TenantId, output: &mut Value, blocks: Value) {
         let (blocks, contents) = separate(blocks);
         let now = self.clock.now();

@@ -44,7 +44,7 @@ const PRIVATE: &str = "private, max-age=86400, immutable";
 /// `application/octet-stream`.
 #[utoipa::path(get, path = "/v1/runs/{id}/contents/{digest}", tag = "runs", operation_id = "get_run_content",
     params(("id" = String, Path, description = "`run-…`"), ("digest" = String, Path, description = "`sha256:…`, from the output")),
-    responses((status = 200, description = "The content", content((String = "application/octet-stream")))))]
+    responses((status = 200, description = "The content", body = String, content_type = "application/octet-stream")))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

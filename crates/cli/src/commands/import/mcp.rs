@@ -66,11 +66,11 @@ pub(in crate::commands) fn run(
     let servers = config.servers.into_iter();
     for server in servers.filter(|server| is_named(&server.name)) {
         let (name, notes) = (server.name.clone(), server.notes.clone());
-        let mut converted = Conversion::new(server, &mut names);
-        converted.notes.splice(0..0, notes);
+        let converted = Conversion::new(server, &mut names);
+        let notes = [notes, converted.notes].concat();
         match Registration::new(converted.server, folder) {
             Ok(mut registration) => {
-                registration.notes.splice(0..0, converted.notes);
+                registration.notes = [notes, registration.notes].concat();
                 registrations.push(registration);
             }
             Err(reason) => left_out.push((name, reason)),

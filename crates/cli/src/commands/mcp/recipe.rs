@@ -1,4 +1,4 @@
-//! What a program that serves tools usually needs: the registry that `npx` and `uvx` install from, the files of a script,
+//! The needs of programs that serve tools: the registry that `npx` and `uvx` install from, the files of a script,
 //! the paths in its arguments. A recipe grants no network and no write. Must not know where the server comes from.
 
 use std::ffi::OsStr;
