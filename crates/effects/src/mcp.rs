@@ -86,6 +86,8 @@ pub enum McpTransport {
         writable: Vec<PathBuf>,
         /// The hosts that it may reach.
         egress: Vec<HostPattern>,
+        /// The Unix socket of the Docker daemon, if it may reach it. The daemon can do everything on this machine.
+        daemon: Option<PathBuf>,
     },
     /// A URL, by streamable HTTP.
     Http {

@@ -5,6 +5,7 @@ mod program;
 mod registry;
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,11 +137,12 @@ fn transport(config: &Config, server: &McpServerConfig) -> anyhow::Result<McpTra
             let of_a_program = server.args.is_empty()
                 && server.environment.is_empty()
                 && server.registry.is_none()
+                && server.docker.is_none()
                 && server.readable.is_empty()
                 && server.writable.is_empty();
             ensure!(
                 of_a_program,
-                "`args`, `environment`, `registry`, `readable` and `writable` need a `command`"
+                "`args`, `environment`, `registry`, `docker`, `readable` and `writable` need a `command`"
             );
             let headers = server.headers.iter().map(|(name, variable)| {
                 Ok(SecretHeader {
@@ -198,7 +200,19 @@ fn stdio(
         readable,
         writable: granted(config, "writable", &server.writable, PathKind::Folder)?,
         egress,
+        daemon: server.docker.as_deref().map(socket).transpose()?,
     })
+}
+
+/// The Unix socket of a daemon, which may start later than Charter.
+fn socket(path: &Path) -> anyhow::Result<PathBuf> {
+    let is_socket = path.metadata().map(|file| file.file_type().is_socket());
+    ensure!(
+        is_socket.unwrap_or(true),
+        "`docker`: {} is not a socket",
+        path.display()
+    );
+    Ok(path.to_owned())
 }
 
 fn value_of(variable: &str) -> anyhow::Result<String> {

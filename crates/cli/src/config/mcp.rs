@@ -37,6 +37,11 @@ pub(crate) struct McpServerConfig {
     /// The package registry that the program may download from. Its address is the one in the settings of npm or pip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) registry: Option<RegistryConfig>,
+    /// The Unix socket of the Docker daemon, if the program may reach it. The daemon runs containers outside of the
+    /// sandbox, with every right on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<FilePath>")]
+    pub(crate) docker: Option<PathBuf>,
     /// Files and folders that the program may read, in addition to the system's programs and libraries.
     #[serde(default)]
     #[schemars(with = "Vec<FilePath>")]
@@ -86,6 +91,7 @@ impl McpServerConfig {
             args: Vec::new(),
             environment: Vec::new(),
             registry: None,
+            docker: None,
             readable: Vec::new(),
             writable: Vec::new(),
             url: None,

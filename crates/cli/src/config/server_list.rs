@@ -126,11 +126,12 @@ fn lines(server: &McpServerConfig) -> anyhow::Result<String> {
 }
 
 /// The fields of a server after its name, in the order of the documentation.
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 16] = [
     "command",
     "args",
     "environment",
     "registry",
+    "docker",
     "readable",
     "writable",
     "url",

@@ -327,6 +327,7 @@ async fn start(
         readable,
         writable,
         egress,
+        daemon,
     } = &options.transport
     else {
         return Err("the server has no program".to_owned());
@@ -342,6 +343,7 @@ async fn start(
         readable,
         writable,
         egress,
+        daemon: daemon.as_deref(),
     };
     let started = sandbox.start_server(&program).await;
     let started = started.map_err(|failure| failure.message)?;

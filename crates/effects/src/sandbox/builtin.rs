@@ -88,6 +88,7 @@ impl Sandbox {
                 .collect(),
             writable,
             egress: &[],
+            daemon: None,
             limits: &call.limits,
         };
         let run = self.start_and_supervise(&launch, command.input.as_bytes(), &redactor, cancel);

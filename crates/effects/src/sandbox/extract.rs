@@ -99,6 +99,7 @@ impl Sandbox {
             readable: vec![folder.path() as &Path],
             writable: vec![folder.path()],
             egress: &[],
+            daemon: None,
             limits,
         };
         let redactor = Redactor::new(&[]);

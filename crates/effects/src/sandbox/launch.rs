@@ -49,6 +49,8 @@ const PROXY_VARIABLES: [&str; 6] = [
 ];
 /// Without this variable Node.js does not read the others.
 const NODE_USES_PROXY: &str = "NODE_USE_ENV_PROXY";
+/// The variable from which clients of Docker read the address of its daemon.
+const DOCKER_HOST: &str = "DOCKER_HOST";
 /// Variables, or their prefixes, that determine how the sandbox itself works.
 pub(super) const RESERVED: &[&str] = &[
     "ALL_PROXY",
@@ -94,6 +96,8 @@ pub(super) struct Launch<'a> {
     pub(super) readable: Vec<&'a Path>,
     pub(super) writable: Vec<&'a Path>,
     pub(super) egress: &'a [HostPattern],
+    /// The Unix socket of a daemon that it may reach, as the host of Docker.
+    pub(super) daemon: Option<&'a Path>,
     pub(super) limits: &'a Limits,
 }
 
@@ -140,7 +144,7 @@ impl Sandbox {
             network,
             listener_to,
             last_refusal,
-        } = self.network(launch.egress)?;
+        } = self.network(launch.egress, launch.daemon)?;
         let (listener_from, notifications) = self.notifications()?.unzip();
         let mut command = launch.command(&network);
         let mut confinement = self.confinement(launch, &network, listener_to)?;
@@ -264,6 +268,9 @@ impl Launch<'_> {
             for variable in PROXY_VARIABLES {
                 command.env(variable, &url);
             }
+        }
+        if let (Some(_), Some(port)) = (self.daemon, network.port()) {
+            command.env(DOCKER_HOST, format!("tcp://127.0.0.1:{port}"));
         }
         command
     }

@@ -49,6 +49,7 @@ impl Sandbox {
             readable,
             writable: vec![folder.path()],
             egress: &call.egress,
+            daemon: None,
             limits: &call.limits,
         };
         let (ending, remains) = self

@@ -36,6 +36,8 @@ pub(crate) struct ServerProgram<'a> {
     pub(crate) readable: &'a [PathBuf],
     pub(crate) writable: &'a [PathBuf],
     pub(crate) egress: &'a [HostPattern],
+    /// The Unix socket of the Docker daemon, if the program may reach it.
+    pub(crate) daemon: Option<&'a Path>,
 }
 
 /// A running process. Dropping [`Alive`] kills its whole group.
@@ -92,6 +94,7 @@ impl Sandbox {
             readable: program.readable.iter().map(PathBuf::as_path).collect(),
             writable,
             egress: program.egress,
+            daemon: program.daemon,
             limits: &limits,
         };
         let mut started = self.start(&launch).await?;

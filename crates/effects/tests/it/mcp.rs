@@ -89,6 +89,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
             readable: vec![folder.join("open"), libraries],
             writable: vec![folder.join("shared")],
             egress: Vec::new(),
+            daemon: None,
         },
         selection: ToolSelection::default(),
         readonly: BTreeSet::new(),

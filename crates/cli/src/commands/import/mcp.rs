@@ -11,7 +11,7 @@ use charter_import::mcp::variables::{Placeholders, Setting};
 use charter_import::mcp::{ClientServer, ClientTransport, read};
 use clap::Args;
 
-use crate::commands::mcp::recipe;
+use crate::commands::mcp::recipe::{self, DOCKER_SOCKET};
 use crate::commands::mcp::registration::{LeftOut, Registration, is_secret_name, register};
 use crate::config::{Flags, McpServerConfig};
 use crate::failure::{EXIT_OK, ReportedFailure};
@@ -35,6 +35,9 @@ pub(crate) struct McpImport {
     /// Only this server; repeatable.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
+    /// Grant the Docker daemon to programs that run containers: it runs containers outside of the sandbox.
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, default_missing_value = DOCKER_SOCKET)]
+    docker: Option<PathBuf>,
     /// Show what would be written, and write nothing.
     #[arg(long)]
     dry_run: bool,
@@ -66,7 +69,11 @@ pub(in crate::commands) fn run(
     let servers = config.servers.into_iter();
     for server in servers.filter(|server| is_named(&server.name)) {
         let (name, notes) = (server.name.clone(), server.notes.clone());
-        let converted = Conversion::new(server, &mut names);
+        let mut converted = Conversion::new(server, &mut names);
+        let command = converted.server.command.as_deref();
+        if command.is_some_and(recipe::is_container) {
+            converted.server.docker = import.docker.clone();
+        }
         let notes = [notes, converted.notes].concat();
         match Registration::new(converted.server, folder) {
             Ok(mut registration) => {
@@ -223,6 +230,7 @@ mod tests {
         let import = McpImport {
             file,
             only: Vec::new(),
+            docker: None,
             dry_run: false,
         };
         run(&import, &flags, Format::Json).unwrap();

@@ -6,7 +6,7 @@ use anyhow::Context;
 use charter_contract::error_code::ErrorCode;
 use clap::Args;
 
-use super::recipe;
+use super::recipe::{self, DOCKER_SOCKET};
 use super::registration::{Registration, register};
 use crate::config::{Flags, McpServerConfig, RegistryConfig};
 use crate::failure::{EXIT_OK, ReportedFailure};
@@ -37,6 +37,9 @@ pub(crate) struct Add {
     /// The package registry that the program may download from.
     #[arg(long)]
     registry: Option<RegistryConfig>,
+    /// Grant the Docker daemon to the program: it runs containers outside of the sandbox.
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, default_missing_value = DOCKER_SOCKET)]
+    docker: Option<PathBuf>,
     /// Offer only this tool; repeatable.
     #[arg(long = "tool", value_name = "TOOL")]
     tools: Vec<String>,
@@ -47,7 +50,7 @@ pub(crate) struct Add {
     #[arg(long, value_name = "TOOL")]
     readonly: Vec<String>,
     /// The URL of a server, in place of a program.
-    #[arg(long, conflicts_with_all = ["program", "environment", "readable", "writable", "registry"])]
+    #[arg(long, conflicts_with_all = ["program", "environment", "readable", "writable", "registry", "docker"])]
     url: Option<String>,
     /// A header to send to the URL, with the variable that holds its value; repeatable.
     #[arg(long = "header", value_name = "NAME=VARIABLE", requires = "url", value_parser = header)]
@@ -78,6 +81,7 @@ pub(super) fn run(add: &Add, flags: &Flags, format: Format) -> anyhow::Result<u8
         writable: absolute(&add.writable),
         egress: add.egress.clone(),
         registry: add.registry,
+        docker: add.docker.clone(),
         tools: (!add.tools.is_empty()).then(|| add.tools.clone()),
         deny: add.deny.clone(),
         readonly: add.readonly.clone(),

@@ -14,18 +14,23 @@ const PYPI: [&str; 4] = ["uvx", "uv", "pipx", "poetry"];
 /// Programs whose first argument is a script.
 const INTERPRETERS: [&str; 5] = ["node", "bun", "deno", "python", "ruby"];
 /// Programs that ask a daemon to run a container.
-const CONTAINERS: [&str; 3] = ["docker", "podman", "nerdctl"];
+const CONTAINERS: [&str; 2] = ["docker", "podman"];
+/// The usual socket of the Docker daemon.
+pub(in crate::commands) const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 /// Files that mark the folder of a script's package.
 const PACKAGE_MARKS: [&str; 3] = ["package.json", "pyproject.toml", "setup.py"];
 /// Longest name of a server, in bytes.
 const MAX_NAME: usize = 32;
 
-/// Why a program cannot be registered.
-const CONTAINER_REASON: &str = "a container is started by a daemon outside of the sandbox, which would give the program \
-    every right on this machine: run the container yourself and register its address with --url, or register the \
-    program that the image contains";
+/// Why a container cannot be registered without a grant.
+const CONTAINER_REASON: &str = "the Docker daemon runs a container outside of the sandbox, with every right on this \
+    machine: grant the daemon with --docker, or run the container yourself and register its address with --url";
 
-/// Adds what a program usually needs to a server; `folder` is where relative paths begin. Returns notes for the
+/// The note for a container with a grant.
+const CONTAINER_NOTE: &str = "the Docker daemon runs its container outside of the sandbox, with every right on this \
+    machine; the hosts that the container reaches are not limited";
+
+/// Adds the usual needs of a program to its server; `folder` is where relative paths begin. Returns notes for the
 /// operator.
 ///
 /// # Errors
@@ -38,8 +43,14 @@ pub(in crate::commands) fn apply(
         return Ok(Vec::new());
     };
     let program = command.file_name().and_then(OsStr::to_str).unwrap_or("");
-    if CONTAINERS.contains(&program) {
-        return Err(CONTAINER_REASON);
+    if is_container(&command) {
+        // The daemon pulls the image, and reads the paths in the arguments.
+        server.start_timeout_ms = server.start_timeout_ms.max(INSTALL_TIMEOUT_MS);
+        let note = server
+            .docker
+            .as_ref()
+            .map(|_| vec![CONTAINER_NOTE.to_owned()]);
+        return note.ok_or(CONTAINER_REASON);
     }
     if command.components().count() > 1 && !command.is_absolute() {
         server.command = Some(folder.join(&command));
@@ -56,6 +67,12 @@ pub(in crate::commands) fn apply(
         server.start_timeout_ms = server.start_timeout_ms.max(INSTALL_TIMEOUT_MS);
     }
     Ok(grant_arguments(server, folder, program))
+}
+
+/// Whether a program asks a daemon to run a container.
+pub(in crate::commands) fn is_container(command: &Path) -> bool {
+    let program = command.file_name().and_then(OsStr::to_str);
+    program.is_some_and(|program| CONTAINERS.contains(&program))
 }
 
 /// Makes the paths in the arguments absolute, and lets the program read them.
@@ -255,12 +272,15 @@ mod tests {
     }
 
     #[test]
-    fn a_container_is_refused_with_the_reason() {
+    fn a_container_needs_a_grant_of_the_daemon() {
         let mut server = McpServerConfig {
             command: Some("docker".into()),
             ..McpServerConfig::new("a".to_owned())
         };
         assert_eq!(apply(&mut server, Path::new("/")), Err(CONTAINER_REASON));
+        server.docker = Some("/var/run/docker.sock".into());
+        let notes = vec![CONTAINER_NOTE.to_owned()];
+        assert_eq!(apply(&mut server, Path::new("/")), Ok(notes));
     }
 
     #[test]
