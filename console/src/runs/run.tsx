@@ -95,6 +95,7 @@ function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
         />
         {chosen !== undefined && (
           <StepPanel
+            run={run.run_id}
             step={chosen}
             told={toldOf(events, chosen.step, until)}
             isInDoubt={then.in_doubt.includes(chosen.step)}

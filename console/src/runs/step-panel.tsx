@@ -10,10 +10,13 @@ import { LongJson } from "~/parts/long-json";
 import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { Section } from "~/parts/section";
+import { StepContent } from "~/runs/content";
 import type { Told } from "~/runs/told";
 import { inWords, stepTone } from "~/runs/words";
 
 interface Props {
+  /** The id of the run. */
+  run: string;
   step: StepShown;
   told: Told;
   /** Whether its write was begun and nobody knows whether it happened. */
@@ -23,7 +26,7 @@ interface Props {
   onClose: () => void;
 }
 
-export function StepPanel({ step, told, isInDoubt, evidence, onClose }: Props) {
+export function StepPanel({ run, step, told, isInDoubt, evidence, onClose }: Props) {
   const action = told.plan?.action;
   const call = action?.do === "call" ? action : undefined;
   const failure = step.state === "failed" ? step.failure : undefined;
@@ -81,6 +84,7 @@ export function StepPanel({ step, told, isInDoubt, evidence, onClose }: Props) {
             <LongJson value={told.output} label="Output" />
           </div>
         )}
+        <StepContent run={run} output={told.output} />
         <StepEvidence found={evidence.filter((record) => record.step === step.step)} />
       </Section>
     </div>

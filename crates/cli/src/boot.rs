@@ -50,7 +50,7 @@ use crate::sandbox_process::{extract, filter, keep, render};
 use crate::{telemetry, terminal};
 
 pub(crate) use identity::identity;
-pub(crate) use mcp::{McpConsumer, connect as connect_mcp};
+pub(crate) use mcp::{McpConsumer, connect as connect_mcp, find_on_path};
 pub(crate) use models::models;
 pub(crate) use people::People;
 use providers::providers;

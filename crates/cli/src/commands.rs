@@ -104,13 +104,13 @@ enum Command {
     /// Run calls of client tools for a server.
     Executor(executor::Executor),
     /// Speak the Model Context Protocol over standard input and output.
-    Mcp,
+    Mcp(mcp::Mcp),
     /// Ask a question and see the answer.
     Ask(ask::Ask),
     /// Route a query without acting, measure routing, or fit it.
     Route(route::Route),
     Init(init::Init),
-    /// Import descriptions of APIs as packages.
+    /// Import APIs as packages, and the servers of MCP clients.
     #[command(subcommand)]
     Import(import::Import),
     Dev(dev::Dev),
@@ -232,6 +232,10 @@ async fn run_command(cli: Cli) -> anyhow::Result<u8> {
             return package::validate::check_files(&command, format);
         }
         Command::Man(command) => return man::run(&command),
+        Command::Import(import::Import::Mcp(command)) => {
+            return import::mcp::run(&command, &flags, format);
+        }
+        Command::Mcp(command) if command.is_addition() => return command.add(&flags, format),
         Command::Evidence(evidence::Evidence::Verify(command)) => {
             return evidence::verify(&command, format);
         }
@@ -243,7 +247,8 @@ async fn run_command(cli: Cli) -> anyhow::Result<u8> {
     let config = Config::load(&flags)?;
     // Only processes that serve others export telemetry; other commands are short.
     let telemetry = match &command {
-        Command::Serve(_) | Command::Dev(_) | Command::Mcp => Telemetry::start(&config)?,
+        Command::Serve(_) | Command::Dev(_) => Telemetry::start(&config)?,
+        Command::Mcp(command) if command.is_service() => Telemetry::start(&config)?,
         _ => None,
     };
     crate::terminal::start_log(&config.log, telemetry.as_ref());
@@ -265,7 +270,7 @@ async fn dispatch(
         Command::Dev(command) => dev::run(&command, config, telemetry, format).await,
         Command::Import(command) => import::run(&command, config, format).await,
         Command::Executor(command) => executor::run(&command, config).await,
-        Command::Mcp => mcp::run(config).await,
+        Command::Mcp(command) => mcp::run(&command, config, format).await,
         Command::Ask(command) => ask::run(&command, config, format).await,
         Command::Route(command) => route::run(&command, config, format).await,
         Command::Package(command) => package::run(&command, config, format).await,

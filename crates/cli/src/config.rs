@@ -2,8 +2,7 @@
 
 mod a2a;
 mod auth;
-mod 
-evidence;
+mod evidence;
 mod 
 credentials;
 mod 
@@ -15,6 +14,7 @@ mod quotas;
 mod remote;
 mod replica;
 mod search;
+mod server_list;
 mod skill_index;
 mod store;
 mod telemetry;
@@ -36,7 +36,7 @@ pub(crate) use credentials::{
     ClientAuthConfig, CredentialConfig, CredentialKindConfig, CredentialsConfig, StaticSecretConfig,
 };
 use file::ConfigFile;
-pub(crate) use mcp::{McpConfig, McpCredentialConfig, McpServerConfig};
+pub(crate) use mcp::{McpConfig, McpCredentialConfig, McpServerConfig, RegistryConfig};
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
     TenantModelsConfig, TokenLimitConfig,
@@ -46,6 +46,7 @@ use quotas::QuotasConfig;
 pub(crate) use remote::{PlainHttpConfig, SecretConfig};
 pub(crate) use replica::{ReplicaConfig, ReplicaRole};
 pub(crate) use search::{SearchConfig, SearchProviderConfig};
+pub(crate) use server_list::ServerList;
 pub(crate) use skill_index::SkillIndexConfig;
 pub(crate) use store::StoreConfig;
 pub(crate) use telemetry::TelemetryConfig;
@@ -402,7 +403,7 @@ impl Default for Config {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
             server: None,
             api_key: None,
-            model: ModelConfig::default(),
+        model: ModelConfig::default(),
             auth: AuthConfig::default(),
             limits: LimitsConfig::default(),
             quotas: QuotasConfig::default(),
@@ -515,6 +516,17 @@ pub(crate) struct Flags {
     pub(crate) server: Option<String>,
 }
 
+impl Flags {
+    /// The configuration file for a command that writes to it, which need not exist yet.
+    ///
+    /// # Errors
+    /// When no file is named and there is no home for the default one.
+    pub(crate) fn file_to_write(&self) -> anyhow::Result<PathBuf> {
+        let file = self.file.clone().or_else(default_file);
+        file.context("no configuration file is named: use --config FILE")
+    }
+}
+
 impl Config {
     /// Reads the configuration: defaults, then the file, then `CHARTER_…` (with `__` between levels, e.g.
     /// `CHARTER_MODEL__SOURCE`), then flags. Paths in the file are relative to the file.
@@ -625,13 +637,15 @@ fn variables() -> std::collections::HashMap<String, String> {
 
 /// The configuration file that a flag or variable names, else the default one if it exists.
 fn config_file(flags: &Flags) -> Option<PathBuf> {
-    let usual = || {
+    let usual = || default_file().filter(|file| file.is_file());
+    flags.file.clone().or_else(usual)
+}
+
+/// The default configuration file, which need not exist; none without a home.
+fn default_file() -> Option<PathBuf> {
         let home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
         let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".config")))?;
-        let file = home.join("charter").join("config.toml");
-        file.is_file().then_some(file)
-    };
-    flags.file.clone().or_else(usual)
+        Some(home.join("charter").join("config.toml"))
 }
 
 fn default_data_dir() -> PathBuf {

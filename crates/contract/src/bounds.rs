@@ -215,6 +215,8 @@ bounds! {
     PACKAGE_PROBLEMS = 1_000, Count;
     /// Files and directories scanned by an import of skills.
     SKILL_ENTRIES = 1_000_000, Count;
+    /// MCP servers in the configuration of a client that is imported.
+    MCP_CLIENT_SERVERS = 200, Count;
     /// Number of files in one import of skills.
     SKILL_FILES = 20_000, Count;
     /// Total size of the files in one import of skills.
@@ -369,6 +371,12 @@ bounds! {
     ANONYMOUS_REQUESTS = 32, Count;
     /// Open sessions of the Model Context Protocol, for all callers.
     MCP_SESSIONS = 1_000, Count;
+    /// Blocks of content in the result of an MCP server's tool; further ones are left out.
+    CONTENT_BLOCKS = 64, Count;
+    /// An image, a sound or the bytes of a resource in the result of a tool; a larger one is left out.
+    CONTENT_BYTES = 10 * MIB, Bytes;
+    /// All content that one answer of the Model Context Protocol contains; further content is a link.
+    CONTENT_ANSWER_BYTES = 8 * MIB, Bytes;
     /// Concurrent tool calls of the Model Context Protocol, for all callers.
     MCP_CALLS = 512, Count;
     /// Text examined for its intent; for a longer text only the beginning and the end are.

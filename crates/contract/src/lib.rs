@@ -38,6 +38,7 @@ pub mod canonical;
 pub mod catalogue;
 pub mod cause;
 pub mod charset;
+pub mod content;
 pub mod deeply;
 pub mod dependency;
 pub mod error_code;

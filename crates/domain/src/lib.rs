@@ -49,3 +49,4 @@ pub mod skill_folder;
 pub mod source;
 pub mod template;
 pub mod tier;
+pub mod tool_content;

@@ -30,6 +30,10 @@ pub use read::{PackageReading, read};
 /// The file with a package's name.
 pub const MANIFEST: &str = "package.yaml";
 
+/// The file with tools of MCP servers, as they were when it was written. Tests of policies read it; a registration does
+/// not.
+pub const MCP_SNAPSHOT: &str = "tests/mcp-tools.json";
+
 /// A location inside a package.
 #[derive(Debug, Clone)]
 pub struct SourceLocation {

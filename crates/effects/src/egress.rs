@@ -4,6 +4,7 @@
 //! Must not know HTTP requests or processes.
 
 mod address;
+mod daemon;
 mod pattern;
 pub(crate) mod proxy;
 

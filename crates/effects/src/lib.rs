@@ -107,7 +107,7 @@ pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, Media
 pub use http::{PlainHttp, base as operator_address};
 pub use mcp::{
     ImportedTool, Imports, McpServerOptions, McpServerState, McpServers, McpTransport,
-    SecretHeader, ServerCredential, ServerImports, SkippedTool, import_tools,
+    SecretHeader, ServerCredential, ServerImports, SkippedTool, ToolSelection, import_tools,
 };
 pub use models::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelListener, ModelOptions,

@@ -6,6 +6,7 @@
 
 mod call;
 mod connect;
+mod content;
 #[cfg(test)]
 mod fake;
 mod handshake;
@@ -13,7 +14,11 @@ mod http;
 mod import;
 mod keep;
 mod lines;
+
 mod personal;
+
+mod selection;
+
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +45,7 @@ use keep::{Keeper, Link};
 use personal::PersonalConnections;
 
 pub use import::import_tools;
+pub use selection::ToolSelection;
 
 /// A registered server.
 #[derive(Debug, Clone)]
@@ -48,6 +54,8 @@ pub struct McpServerOptions {
     pub name: Label,
     /// How to connect to it.
     pub transport: McpTransport,
+    /// The tools that are offered.
+    pub selection: ToolSelection,
     /// The tools that the operator declares read-only; all others write.
     pub readonly: BTreeSet<String>,
     /// Timeout of the start: the answer to the first message, and then the list of tools.
@@ -58,7 +66,7 @@ pub struct McpServerOptions {
     pub refresh: Duration,
     /// Trace context to send with each call.
     pub trace: TraceContext,
-    /// The credential that each call needs; without one, all calls share the server's own connection.
+/// The credential that each call needs; without one, all calls share the server's own connection.
     pub credential: Option<ServerCredential>,
 }
 
@@ -84,12 +92,20 @@ pub enum McpTransport {
         arguments: Vec<String>,
         /// Its environment variables; their values count as secret.
         environment: Vec<(String, String)>,
+        /// Environment variables whose values are not secret, such as literal values of the configuration.
+        settings: Vec<(String, String)>,
+        /// Files and folders of its interpreter, which it may read and execute.
+        runtime: Vec<PathBuf>,
+        /// Folders in which it finds other programs, before those of the system.
+        search_path: Vec<PathBuf>,
         /// Paths that it may read beside the system's programs and libraries.
         readable: Vec<PathBuf>,
         /// Paths that it may write beside its own folder.
         writable: Vec<PathBuf>,
         /// The hosts that it may reach.
         egress: Vec<HostPattern>,
+        /// The Unix socket of the Docker daemon, if it may reach it. The daemon can do everything on this machine.
+        daemon: Option<PathBuf>,
     },
     /// A URL, by streamable HTTP.
     Http {

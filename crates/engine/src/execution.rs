@@ -13,6 +13,7 @@ pub(crate) mod replicas;
 pub(crate) mod runs;
 pub(crate) mod starts;
 pub(crate) mod tags;
+pub(crate) mod tool_contents;
 pub(crate) mod tool_results;
 
 #[cfg(test)]

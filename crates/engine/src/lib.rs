@@ -53,7 +53,7 @@ pub use conversation::requests::{
 };
 pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{
-    Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskService, TaskState,
+    Task, TaskContent, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskService, TaskState,
 };
 pub use conversation::tool_invocations::{InvocationOutcome, ToolInvocationService};
 pub use engine::{Engine, Ports};
@@ -126,10 +126,10 @@ pub use knowledge::memory::{
 pub use maintenance::MaintenanceService;
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactView, AssignmentBrief, AssignmentCall, AssignmentPage,
-    AssignmentService, AssignmentSubmission, AssignmentView, BundleChecked, BundleFault,
-    CoverageGapView, MissionArtifactPage, MissionEvent, MissionEventPage, MissionImported,
-    MissionOrder, MissionPage, MissionReplay, MissionService, MissionStarted, MissionSummary,
-    MissionTaskView, MissionView, MissionViewService, Offline, ProposalView, check_bundle,
+    AssignmentService, AssignmentSubmission, AssignmentView, BundleChecked, BundleFault, CoverageGapView, MissionArtifactPage,
+    MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplay,
+    MissionService, MissionStarted, MissionSummary, MissionTaskView, MissionView,
+    MissionViewService, Offline, ProposalView, check_bundle,
 };
 pub use registry::indexing::IndexService;
 pub use registry::packages::{
@@ -145,5 +145,6 @@ pub use registry::routing::{
     ThresholdOverrides, VerdictView,
 };
 pub use registry::skill_scripts::SkillScriptService;
-pub use registry::tool_search::{FoundTool, ToolSearchService};
+pub use registry::tool_search::{FoundTool, ToolSearchService
+, WorkArea, WorkAreas};
 pub use registry::tools::{TOOLS_PACKAGE, ToolRegistered, ToolRegistrationService};

@@ -208,7 +208,10 @@ impl MaintenanceService {
         let memories = store.sweep_memories(now).await?;
         let messages = store.sweep_messages(before).await?;
         let runs = store.sweep_runs(before, SWEEP_LIMIT).await?;
-        tracing::debug!(tags, sessions, requests, memories, messages, runs, "swept");
+        let contents = store.sweep_tool_contents(before).await?;
+        tracing::debug!(
+            tags, sessions, requests, memories, messages, runs, contents, "swept"
+        );
         Ok(())
     }
 }

@@ -5,6 +5,7 @@
 //!   chooses among them.
 //! - [`package`]: makes the files of packages from the operations; [`grants`]: the page of what a package grants.
 //! - [`merge`]: imports again into files that people may have edited.
+//! - [`mcp`]: reads the servers of MCP clients.
 //!
 //! Descriptions are written by strangers. Every part is bounded (`IMPORT_…` in `charter_contract::bounds`), references
 //! lead where the caller allows, and texts are data. The documents are read as values and not as types, because a type
@@ -16,6 +17,7 @@
 pub mod api;
 pub mod documents;
 pub mod grants;
+pub mod mcp;
 pub mod merge;
 pub mod openapi;
 pub mod package;

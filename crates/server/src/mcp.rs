@@ -6,7 +6,9 @@
 //! because a person must decide: the person is asked by elicitation, or the answer explains how to decide. Must not
 //! know how decisions are made: every action is a use case of the engine on behalf of the authenticated caller.
 
+mod areas;
 mod call;
+mod content;
 mod failure;
 mod lines;
 mod loading;
@@ -30,6 +32,7 @@ mod work;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::request::Parts;
 use charter_contract::bounds::MCP_CALLS;
@@ -81,6 +84,12 @@ const INSTRUCTIONS: &str = "Charter has an organisation's skills (questions it c
     Ask the reference library with `ask_lens`. Use `remember` for facts worth keeping, and `recall` before you ask a \
     person again. Changes wait for a person, who is asked through you if your client supports it; `status` shows the \
     state of anything you started.";
+
+/// How long the list of tools waits for an engine that loads; without it, descriptions are those of any catalogue.
+const LIST_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The tool whose description names the areas of work behind it.
+const DESCRIBED: &str = "find";
 
 /// The source of the caller of a connection's requests.
 #[derive(Debug, Clone)]
@@ -157,6 +166,19 @@ impl Mcp {
             .map_err(|error| protocol_error(&error))
     }
 
+    /// Names the areas of work of a caller in the description of the tool that leads to them.
+    async fn describe_areas(&self, tools: &mut [Tool], caller: &Caller) {
+        let described = tools.iter_mut().find(|tool| tool.name == DESCRIBED);
+        let Some(tool) = described else {
+            return;
+        };
+        if let Some(engine) = self.shared.engine.within(LIST_PATIENCE).await {
+            let areas = areas::describe(&engine.tool_search().work_areas(caller));
+            let own = tool.description.as_deref().unwrap_or_default();
+            tool.description = Some(format!("{own} {areas}").into());
+        }
+    }
+
     async fn call(&self, context: RequestContext<RoleServer>) -> Result<Call, ErrorData> {
         let caller = self.caller(&context)?;
         let begun = Call::begin(Arc::clone(&self.shared), caller, context).await;
@@ -200,7 +222,8 @@ impl ServerHandler for Mcp {
         let serving = table::TOOLS
             .iter()
             .filter(|entry| (entry.serves)(&caller) && entry.admit(&caller).is_ok());
-        let tools = serving.map(|entry| (entry.tool)()).collect();
+        let mut tools: Vec<Tool> = serving.map(|entry| (entry.tool)()).collect();
+        self.describe_areas(&mut tools, &caller).await;
         Ok(ListToolsResult::with_all_items(tools))
     }
 

@@ -31,6 +31,7 @@ mod requests;
 mod resolve;
 mod route;
 mod route_examples;
+mod run_contents;
 mod runs;
 mod schemas;
 mod sessions;
@@ -126,6 +127,7 @@ fn work() -> OpenApiRouter<AppState> {
         .routes(routes!(plans::start))
         .routes(routes!(runs::show))
         .routes(routes!(runs::show_at))
+        .routes(routes!(run_contents::show))
         .routes(routes!(runs::events))
         .routes(routes!(runs::replay))
         .routes(routes!(runs::give))

@@ -37,6 +37,7 @@ mod session;
 mod store;
 mod tag;
 pub mod tenant;
+mod tool_content;
 mod tx;
 mod vector;
 

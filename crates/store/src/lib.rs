@@ -34,6 +34,7 @@ pub mod session;
 pub mod skill_index;
 pub mod tag;
 pub mod tenant;
+pub mod tool_content;
 pub mod vector;
 
 pub use charter_contract::page;
@@ -64,6 +65,7 @@ pub trait Store:
     + session::Sessions
     + tag::Tags
     + tenant::Tenants
+    + tool_content::ToolContents
     + vector::Vectors
     + Send
     + Sync
@@ -92,6 +94,7 @@ impl<T> Store for T where
         + session::Sessions
         + tag::Tags
         + tenant::Tenants
+        + tool_content::ToolContents
         + vector::Vectors
         + Send
         + Sync

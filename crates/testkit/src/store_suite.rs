@@ -30,6 +30,7 @@ pub mod run_listing;
 pub mod sample;
 pub mod session;
 pub mod tag;
+pub mod tool_content;
 pub mod vector;
 
 use std::any::Any;
@@ -293,6 +294,10 @@ macro_rules! store_suite {
                 tags_without_expiry_are_refused,
                 tenants_are_isolated,
                 sweep_deletes_expired_records;
+            tool_content:
+                content_reads_back_by_its_digest,
+                tenants_are_isolated,
+                content_that_is_written_again_is_kept_longer;
             vector:
                 vectors_read_back,
                 a_key_keeps_its_first_vector,

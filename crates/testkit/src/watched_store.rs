@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
+use charter_contract::content::{ContentDigest, ToolContent};
 use charter_contract::ids::{
     ApprovalId, AssignmentId, DocumentId, EvidenceId, KeyId, LeaseId, Label, MemoryId, MissionId, PackageName, RequestId,
     RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId, UserId,
@@ -64,6 +65,7 @@ use charter_store::route_example::{
 use charter_store::session::{SessionRecord, Sessions, Turn};
 use charter_store::tag::Tags;
 use charter_store::tenant::{Erased, RowCounts, Tenants};
+use charter_store::tool_content::ToolContents;
 use charter_store::vector::{StoredVector, TextHash, Vectors};
 use charter_store::{SharedStore, StoreError};
 
@@ -501,6 +503,13 @@ reads { fn tags(tenant: &TenantId, request: &TagRequestId, now: Timestamp) -> Op
 writes {
     fn put_tags(tags: &TagRecord) -> ();
     fn sweep_tags(now: Timestamp) -> u64;
+} }
+
+watched! { ToolContents
+reads { fn tool_content(tenant: &TenantId, digest: &ContentDigest) -> Option<ToolContent>; }
+writes {
+    fn put_tool_contents(tenant: &TenantId, contents: &[ToolContent], at: Timestamp) -> ();
+    fn sweep_tool_contents(before: Timestamp) -> u64;
 } }
 
 watched! { Vectors

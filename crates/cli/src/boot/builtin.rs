@@ -50,7 +50,7 @@ pub(super) fn grants(
 }
 
 /// Checks that a root lies outside the server's own data directory, which no tool may read or change.
-pub(super) fn root_path(key: &str, path: &Path, data_dir: &Path) -> anyhow::Result<PathBuf> {
+fn root_path(key: &str, path: &Path, data_dir: &Path) -> anyhow::Result<PathBuf> {
     let real = path
         .canonicalize()
         .with_context(|| format!("{key}.path = {path:?}"))?;

@@ -1,8 +1,12 @@
 //! The registered MCP servers, from the configuration. Invalid configuration stops the start; an unreachable server
 //! does not.
 
+mod program;
+mod registry;
+
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,12 +15,15 @@ use charter_contract::catalogue::tool::VariableName;
 use charter_contract::ids::Label;
 use charter_effects::{
     HostPattern, McpServerOptions, McpServers, McpTransport, Sandbox, SecretHeader,
-    ServerCredential,
-};
 
-use super::builtin::root_path;
+ServerCredential, ToolSelection,
+};
 use crate::config::{Config, McpCredentialConfig, McpServerConfig};
 use crate::telemetry;
+use program::Program;
+use registry::RegistryAccess;
+
+pub(crate) use program::find_on_path;
 
 /// How long a server waits for the first answers of MCP servers. Slower servers add their tools later.
 const FIRST_ANSWERS: Duration = Duration::from_secs(15);
@@ -92,12 +99,19 @@ fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<M
     Ok(McpServerOptions {
         name: name(&server.name)?,
         transport: transport(config, server)?,
+        selection: ToolSelection {
+            only: server
+                .tools
+                .as_ref()
+                .map(|tools| tools.iter().cloned().collect()),
+            denied: server.deny.iter().cloned().collect(),
+        },
         readonly: server.readonly.iter().cloned().collect(),
         start_timeout: Duration::from_millis(server.start_timeout_ms),
         timeout: Duration::from_millis(server.timeout_ms),
         refresh: Duration::from_secs(server.refresh_s),
         trace: telemetry::trace_context(config),
-        credential: match &server.credential {
+    credential: match &server.credential {
             Some(credential) => {
                 Some(server_credential(server, credential).context("`credential`")?)
             }
@@ -153,27 +167,17 @@ fn transport(config: &Config, server: &McpServerConfig) -> anyhow::Result<McpTra
     match (&server.command, &server.url) {
         (Some(command), None) => {
             ensure!(server.headers.is_empty(), "`headers` need a `url`");
-            ensure!(command.is_absolute(), "`command` must be an absolute path");
-            let environment = server.environment.iter();
-            Ok(McpTransport::Stdio {
-                command: command.clone(),
-                arguments: server.args.clone(),
-                environment: environment
-                    .map(|variable| Ok((variable.clone(), value_of(variable)?)))
-                    .collect::<anyhow::Result<_>>()?,
-                readable: paths(config, "readable", &server.readable)?,
-                writable: paths(config, "writable", &server.writable)?,
-                egress,
-            })
+            stdio(config, server, command, egress)
         }
         (None, Some(url)) => {
             let of_a_program = server.args.is_empty()
                 && server.environment.is_empty()
+                && server.registry.is_none()
+                && server.docker.is_none()
                 && server.readable.is_empty()
                 && server.writable.is_empty();
-            ensure!(
-                of_a_program,
-                "`args`, `environment`, `readable` and `writable` need a `command`"
+            ensure!(of_a_program,
+                "`args`, `environment`, `registry`, `docker`, `readable` and `writable` need a `command`"
             );
             let headers = server.headers.iter().map(|(name, variable)| {
                 Ok(SecretHeader {
@@ -192,14 +196,138 @@ fn transport(config: &Config, server: &McpServerConfig) -> anyhow::Result<McpTra
     }
 }
 
+/// The transport of a program of this machine: the program, the files of its interpreter, and its grants.
+fn stdio(
+    config: &Config,
+    server: &McpServerConfig,
+    command: &Path,
+    mut egress: Vec<HostPattern>,
+) -> anyhow::Result<McpTransport> {
+    let Program {
+        path,
+        runtime,
+        search_path,
+    } = Program::find(command).context("`command`")?;
+    let mut environment = Vec::new();
+    let mut settings = Vec::new();
+    let mut readable = granted(config, "readable", &server.readable, PathKind::Any)?;
+    if let Some(registry) = server.registry {
+        let access = RegistryAccess::read(registry)
+            .with_context(|| format!("`registry` = {:?}", registry.as_str()))?;
+        egress.extend(access.egress);
+        environment.extend(access.secrets);
+        settings.extend(access.settings);
+        readable.extend(granted(config, "registry", &access.files, PathKind::Any)?);
+    }
+    for entry in &server.environment {
+        match entry.split_once('=') {
+            Some((name, value)) => settings.push((name.to_owned(), value.to_owned())),
+            None=> environment.push((entry.clone(), value_of(entry)?)),
+        }
+    }
+    Ok(McpTransport::Stdio {
+        command: path,
+        arguments: server.args.clone(),
+        environment,
+        settings,
+        runtime: granted(config, "command", &runtime, PathKind::Any)?,
+        search_path,
+        readable,
+        writable: granted(config, "writable", &server.writable, PathKind::Folder)?,
+        egress,
+        daemon: server.docker.as_deref().map(socket).transpose()?,
+    })
+}
+
+/// The Unix socket of a daemon, which may start later than Charter.
+fn socket(path: &Path) -> anyhow::Result<PathBuf> {
+    let is_socket = path.metadata().map(|file| file.file_type().is_socket());
+    ensure!(
+        is_socket.unwrap_or(true),
+        "`docker`: {} is not a socket",
+        path.display()
+    );
+    Ok(path.to_owned())
+}
+
 fn value_of(variable: &str) -> anyhow::Result<String> {
     std::env::var(variable).with_context(|| format!("reading the environment variable {variable}"))
 }
 
-/// Files and directories outside the server's own data.
-fn paths(config: &Config, key: &str, given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let paths = given.iter();
-    paths
-        .map(|path| root_path(&format!("`{key}`"), path, &config.data_dir))
+/// The paths that a grant may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PathKind {
+    /// Files and folders.
+    Any,
+    /// Folders.
+    Folder,
+}
+
+/// Resolves granted paths. They lie outside the server's own data, and none is a key of the server.
+fn granted(config: &Config, key: &str, given: &[PathBuf],
+    kind: PathKind,
+) -> anyhow::Result<Vec<PathBuf>> {
+    given.iter().map(|path| granted_path(config, path, kind).with_context(|| format!("`{key}`: {path:?}")))
         .collect()
+}
+
+fn granted_path(config: &Config, path: &Path, kind: PathKind) -> anyhow::Result<PathBuf> {
+    let real = path.canonicalize()?;
+    ensure!(
+        real.is_dir() || kind == PathKind::Any,
+        "it is not a directory"
+    );
+    // If the data directory does not exist yet, no path lies in it.
+    let real_or_named = |path: PathBuf| path.canonicalize().unwrap_or(path);
+    let data = real_or_named(config.data_dir.clone());
+    ensure!(
+        !real.starts_with(&data) && !data.starts_with(&real),
+        "it overlaps the data directory {}",
+        config.data_dir.display()
+    );
+    for key in [config.evidence_key_file(), config.card_key_file(), config.credentials_key_file()] {
+        ensure!(real_or_named(key) != real, "it is a key of this server");
+    }
+    Ok(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(folder: &Path) -> Config {
+        let mut config = Config {
+            data_dir: folder.join("data"),
+            ..Config::default()
+        };
+        config.evidence.key_file = Some(folder.join("evidence.key"));
+        config
+    }
+
+    #[test]
+    fn a_single_file_can_be_readable_but_no_key_and_nothing_of_the_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let config = config(&folder);
+        std::fs::create_dir(&config.data_dir).unwrap();
+        for file in ["ca.pem", "evidence.key", "data/charter.db"] {
+            std::fs::write(folder.join(file), "x").unwrap();
+        }
+        let granted = |path: &str, kind| {
+            granted_path(&config, &folder.join(path), kind).map_err(|error| error.to_string())
+        };
+        assert_eq!(granted("ca.pem", PathKind::Any), Ok(folder.join("ca.pem")));
+        let refused = |path, kind| granted(path, kind).unwrap_err();
+        assert_eq!(refused("ca.pem", PathKind::Folder), "it is not a directory");
+        assert_eq!(
+            refused("evidence.key", PathKind::Any),
+            "it is a key of this server"
+        );
+        let overlaps = format!(
+            "it overlaps the data directory {}",
+            config.data_dir.display()
+        );
+        assert_eq!(refused("data/charter.db", PathKind::Any), overlaps);
+        assert_eq!(refused("", PathKind::Any), overlaps);
+    }
 }

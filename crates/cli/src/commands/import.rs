@@ -1,7 +1,8 @@
-//! `charter import …`: packages from descriptions of APIs. Reads the description and the files that are there, and
-//! writes files; registers nothing.
+//! `charter import …`: packages from descriptions of APIs, and the servers of MCP clients. Reads the description and the
+//! files that are there, and writes files; registers nothing in the catalogue.
 
 mod load;
+pub(super) mod mcp;
 
 mod trial;
 
@@ -36,10 +37,11 @@ const MAX_LISTED: usize = 40;
 /// Reasons that a refusal quotes.
 const MAX_REASONS: usize = 5;
 
-/// Import descriptions of APIs as packages.
+/// Import descriptions of APIs as packages, and the servers of MCP clients.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Import {
     Openapi(OpenApiImport),
+    Mcp(mcp::McpImport),
 }
 
 /// Import an API that an OpenAPI or Swagger document describes.
@@ -102,6 +104,8 @@ struct MergedPackage {
 pub(crate) async fn run(command: &Import, config: &Config, format: Format) -> anyhow::Result<u8> {
     match command {
         Import::Openapi(command) => import_openapi(command, config, format).await,
+        // It needs no valid configuration, so it ran before one was read.
+        Import::Mcp(_) => Ok(EXIT_OK),
     }
 }
 

@@ -1,9 +1,14 @@
 //! `charter mcp`: the Model Context Protocol over standard input and output, for clients that start a process. A server
 //! that holds the data directory answers them. Without one, the first of these processes runs the engine and also
 //! answers the clients of the others; when it ends, another takes over. Standard output carries only the protocol.
+//! `charter mcp add` registers a server whose tools are imported, and `charter mcp snapshot` writes these tools to a file.
 
+mod add;
 mod host;
+pub(in crate::commands) mod recipe;
+pub(in crate::commands) mod registration;
 mod relay;
+pub(in crate::commands) mod snapshot;
 mod socket;
 
 use std::time::Duration;
@@ -11,6 +16,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
 use charter_server::LineTransport;
+use clap::{Args, Subcommand};
 use rmcp::RoleClient;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
@@ -25,8 +31,9 @@ use tokio_util::sync::CancellationToken;
 use super::serve::stop_signal;
 use crate::boot::{McpConsumer, OpenStore, Services};
 use crate::client::Client;
-use crate::config::Config;
+use crate::config::{Config, Flags};
 use crate::failure::{EXIT_OK, ReportedFailure};
+use crate::output::Format;
 use host::EngineHost;
 use relay::{ClientConnection, RelayEnd, SendFailure};
 
@@ -38,7 +45,59 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 type Stdio = LineTransport<StdioReader, StdioWriter>;
 
-pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
+/// Speak the Model Context Protocol over standard input and output.
+///
+/// Subcommands are about the servers whose tools Charter imports.
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    #[command(subcommand)]
+    action: Option<McpAction>,
+}
+
+#[derive(Debug, Subcommand)]
+enum McpAction {
+    Add(add::Add),
+    Snapshot(snapshot::Snapshot),
+}
+
+impl Mcp {
+    /// Whether it serves a client.
+    pub(super) fn is_service(&self) -> bool {
+        self.action.is_none()
+    }
+
+    /// Whether it registers a server.
+    pub(super) fn is_addition(&self) -> bool {
+        matches!(self.action, Some(McpAction::Add(_)))
+    }
+
+    /// Registers a server; needs no valid configuration.
+    pub(super) fn add(&self, flags: &Flags, format: Format) -> anyhow::Result<u8> {
+        match &self.action {
+            Some(McpAction::Add(command)) => add::run(command, flags, format),
+            Some(McpAction::Snapshot(_)) | None => Ok(EXIT_OK),
+        }
+    }
+
+    /// The words of a command that uses no server.
+    pub(super) fn serverless(&self) -> Option<&'static str> {
+        match &self.action {
+            Some(McpAction::Add(_)) => Some("mcp add"),
+            Some(McpAction::Snapshot(_)) => Some("mcp snapshot"),
+            None => None,
+        }
+    }
+}
+
+pub(crate) async fn run(command: &Mcp, config: &Config, format: Format) -> anyhow::Result<u8> {
+    match &command.action {
+        Some(McpAction::Snapshot(command)) => snapshot::run(command, config, format).await,
+        Some(McpAction::Add(_)) => Ok(EXIT_OK),
+        None => serve(config).await,
+    }
+}
+
+async fn serve(config: &Config) -> anyhow::Result<u8> {
     let (input, output) = stdio_pipes();
     let client = ClientConnection::new(Stdio::new(input, output));
     let stop = CancellationToken::new();

@@ -7,17 +7,19 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::policy::Policy;
+use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::PackageName;
 use charter_contract::package::PackageBundle;
 use charter_contract::scope::Scope;
 use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{BUILT_IN, Origin, View};
-use charter_domain::package::{self, Against, MANIFEST, Package, WithLocation};
+use charter_domain::package::{self, Against, MANIFEST, MCP_SNAPSHOT, Package, WithLocation};
 use charter_domain::policy::{self, PolicyTestResult};
 use charter_engine::{Problem, ProblemSeverity};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use super::mcp::snapshot;
 use super::package::read_files;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
@@ -27,8 +29,9 @@ use crate::output::{self, Format};
 pub(crate) enum PolicyCommand {
     /// Check policies and run their tests; exit 0 when all pass, 1 when one fails.
     ///
-    /// The policies of the package decide, over its own tools, the built-in ones and those of `--with`. Registered
-    /// packages are ignored, and no server is used.
+    /// The policies of the package decide, over its own tools, the built-in ones, those of `--with`, and the tools of MCP
+    /// servers in tests/mcp-tools.json, which `charter mcp snapshot` writes. Registered packages are ignored, and no
+    /// server is used.
     Test {
         /// Packages, or policies in a package: directories and files.
         #[arg(required = true)]
@@ -55,11 +58,12 @@ fn schema(dir: Option<&Path>, format: Format) -> anyhow::Result<u8> {
     let mut text = policy::SCHEMA.to_owned();
     if let Some(dir) = dir {
         let package = valid_package(dir)?;
+        let imported = snapshot_of(&package)?;
         let tools = package
             .documents
             .iter()
             .filter_map(|document| document.value.as_tool());
-        let actions = policy::actions_text(tools).map_err(anyhow::Error::msg);
+        let actions = policy::actions_text(tools.chain(&imported)).map_err(anyhow::Error::msg);
         text.push('\n');
         text.push_str(&actions.context("writing the actions of the package's tools")?);
     }
@@ -226,8 +230,20 @@ fn is_within(document: &WithLocation<Document>, policy: &Policy, inner: &Path) -
         .any(|file| Path::new(file).starts_with(inner))
 }
 
-/// The view of packages in the global scope, over the built-in tools.
-fn view<'p>(packages: impl IntoIterator<Item = &'p Package>) -> anyhow::Result<View> {
+/// The tools of MCP servers that a package's policies are tested with.
+fn snapshot_of(package: &Package) -> anyhow::Result<Vec<Tool>> {
+    match package.files.get(MCP_SNAPSHOT) {
+        Some(text) => snapshot::read(text).with_context(|| format!("reading {MCP_SNAPSHOT}")),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The view of packages in the global scope, over the built-in tools and those of their snapshots.
+fn view<'p>(packages: impl IntoIterator<Item = &'p Package> + Clone) -> anyhow::Result<View> {
+    let mut imported = Vec::new();
+    for package in packages.clone() {
+        imported.extend(snapshot_of(package)?);
+    }
     let tools = charter_effects::builtin_documents().map_err(|violations| {
         let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
         anyhow::anyhow!("describing the built-in tools: {}", said.join("; "))
@@ -237,7 +253,7 @@ fn view<'p>(packages: impl IntoIterator<Item = &'p Package>) -> anyhow::Result<V
         package: PackageName::parse(BUILT_IN)?,
         version: String::new(),
     };
-    let tools = tools.into_iter();
+    let tools = tools.into_iter().chain(imported);
     let tools = tools.map(|tool| (Document::Tool(tool), String::new()));
     let seeded = View::default().with_package(&Arc::new(built_in), tools);
     Ok(packages.into_iter().fold(seeded, |view, package| {

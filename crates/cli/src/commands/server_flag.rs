@@ -66,13 +66,13 @@ fn serverless(command: &Command) -> Option<(&'static str, LocalTarget)> {
         }
         Command::Evidence(Evidence::Verify(_)) => ("evidence verify", LocalTarget::Files),
         Command::Mission(Mission::Verify(_)) => ("mission verify", LocalTarget::Files),
+        Command::Mcp(command) => (command.serverless()?, LocalTarget::Configuration),
         Command::Model(_) => ("model", LocalTarget::Configuration),
         Command::Doctor => ("doctor", LocalTarget::Configuration),
         Command::Schema(_) => ("schema", LocalTarget::Program),
         Command::Completions(_) => ("completions", LocalTarget::Program),
         Command::Man(_) => ("man", LocalTarget::Program),
         Command::Executor(_)
-        | Command::Mcp
         | Command::Ask(_)
         | Command::Dev(_)
         | Command::Package(_)

@@ -7,7 +7,7 @@ use config::{ConfigError, FileFormat, Format, Map, Source, Value};
 use crate::text_file;
 
 /// Largest configuration file, in bytes.
-const MAX_FILE_BYTES: u64 = 4 << 20;
+pub(super) const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// A file that is read when the configuration is built.
 #[derive(Debug, Clone)]

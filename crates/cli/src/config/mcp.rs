@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use charter_contract::ids::Label;
-use schemars::JsonSchema;
+use 
+charter_contract::ids::Label;
+use 
+clap::ValueEnum;
+use 
+schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::paths::{FilePath, ProgramPath};
@@ -23,21 +27,30 @@ pub(crate) struct McpConfig {
 pub(crate) struct McpServerConfig {
     /// A short id: 1 to 32 lower-case letters, digits, `-` or `_`.
     pub(crate) name: String,
-    /// The program, as a path.
+    /// The program: a path, or a name that is looked up on `PATH`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<ProgramPath>")]
     pub(crate) command: Option<PathBuf>,
     /// Its arguments.
     #[serde(default)]
     pub(crate) args: Vec<String>,
-    /// Names of environment variables that the program gets.
+    /// Environment variables that the program gets: names, whose values are those of this process and count as secret,
+    /// or `NAME=VALUE`, whose values do not count as secret.
     #[serde(default)]
     pub(crate) environment: Vec<String>,
-    /// Paths that the program may read, in addition to the system's programs and libraries.
+    /// The package registry that the program may download from. Its address is the one in the settings of npm or pip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) registry: Option<RegistryConfig>,
+    /// The Unix socket of the Docker daemon, if the program may reach it. The daemon runs containers outside of the
+    /// sandbox, with every right on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<FilePath>")]
+    pub(crate) docker: Option<PathBuf>,
+    /// Files and folders that the program may read, in addition to the system's programs and libraries.
     #[serde(default)]
     #[schemars(with = "Vec<FilePath>")]
     pub(crate) readable: Vec<PathBuf>,
-    /// Paths that the program may read and write, in addition to its own folder.
+    /// Folders that the program may read and write, in addition to its own folder.
     #[serde(default)]
     #[schemars(with = "Vec<FilePath>")]
     pub(crate) writable: Vec<PathBuf>,
@@ -51,11 +64,20 @@ pub(crate) struct McpServerConfig {
     /// that it may use.
     #[serde(default)]
     pub(crate) egress: Vec<String>,
-    /// The credential that each call uses, over a connection of its own for each user's secret. The tools are listed
+    
+/// The credential that each call uses, over a connection of its own for each user's secret. The tools are listed
     /// without it, with `environment` or `headers` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) credential: Option<McpCredentialConfig>,
-    /// The tools that only read, by the server's names. All others count as writing, regardless of the server's
+    
+/// The only tools that are offered, by the server's names; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tools: Option<Vec<String>>,
+    /// Tools that are not offered, by the server's names.
+    #[serde(default)]
+    pub(crate) deny: Vec<String>,
+    
+/// The tools that only read, by the server's names. All others count as writing, regardless of the server's
     /// annotations.
     #[serde(default)]
     pub(crate) readonly: Vec<String>,
@@ -71,6 +93,7 @@ pub(crate) struct McpServerConfig {
     pub(crate) refresh_s: u64,
 }
 
+
 /// The credential of a server's calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -84,6 +107,54 @@ pub(crate) struct McpCredentialConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<String>,
 }
+
+
+impl McpServerConfig {
+    /// A server with the default limits, without a program or link.
+    pub(crate) fn new(name: String) -> Self {
+        Self {
+            name,
+            command: None,
+            args: Vec::new(),
+            environment: Vec::new(),
+            registry: None,
+            docker: None,
+            readable: Vec::new(),
+            writable: Vec::new(),
+            url: None,
+            headers: BTreeMap::new(),
+            egress: Vec::new(),
+            credential: None,
+            tools: None,
+            deny: Vec::new(),
+            readonly: Vec::new(),
+            start_timeout_ms: start_timeout_ms(),
+            timeout_ms: timeout_ms(),
+            refresh_s: refresh_s(),
+        }
+    }
+}
+
+/// A package registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RegistryConfig {
+    /// The registry of npm, for `npx`.
+    Npm,
+    /// The index of pip, for `uvx`, `uv` and `pipx`.
+    Pypi,
+}
+
+impl RegistryConfig {
+    /// The name in the configuration.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Npm => "npm",
+            Self::Pypi => "pypi",
+        }
+    }
+}
+
 
 fn start_timeout_ms() -> u64 {
     60_000

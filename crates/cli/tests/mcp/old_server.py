@@ -28,7 +28,7 @@ def answer(request):
         sys.stdout.flush()
         return None
     if method == "tools/call":
-        return {"content": [{"type": "text", "text": "old but well"}, {"type": "audio", "data": "", "mimeType": "a/b"}]}
+        return {"content": [{"type": "text", "text": "old but well"}, {"type": "audio", "data": "AAEC", "mimeType": "a/b"}]}
     return None
 
 

@@ -218,6 +218,12 @@ fn tools_of_servers_are_imported_and_called_like_any_other() {
         .into_iter()
         .flat_map(|name| OFFERED.map(|tool| format!("mcp.{name}.{tool}")));
     assert_eq!(imported(&uma), expected.collect::<Vec<_>>());
+    // The description of `find` names the servers, so that an agent knows when to look.
+    let listed = uma.mcp(&json!({}), "tools/list", None, json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let find = tools.iter().find(|tool| tool["name"] == "find").unwrap();
+    let described = find["description"].as_str().unwrap();
+    assert!(described.contains("MCP servers: local ("), "{described}");
     // Each server's tool of the same name is called.
     for name in ["local", "remote"] {
         let tool = format!("mcp.{name}.read");
@@ -443,7 +449,24 @@ fn a_server_that_answers_garbage_leaves_its_call_in_doubt_and_nothing_else() {
     let estate = Estate::new().stdio("old", &script, "timeout_ms = 4000");
     let (_home, server, _) = estate.serve();
     let uma = server.key("uma");
-    let said = json!({"text": "old but well", "left_out": ["audio"]});
+    let digest = "sha256:ae4b3280e56e2faf83f414a6e3dabe9d5fbe18976544c05fed121accb85b53fc";
+    let said = json!({"text": "old but well", "mcp_content": [
+        {"type": "text", "text": "old but well"},
+        {"type": "audio", "mimeType": "a/b", "digest": digest, "bytes": 3},
+    ]});
+    let run = send(&uma, "mcp.old.read", json!({}));
+    settled(&uma, &run, "completed");
+    let content = path_of(&run, &format!("/contents/{digest}"));
+    let (status, bytes) = uma.raw("GET", &content, &[], Vec::new());
+    assert_eq!((status, bytes.as_str()), (200, "\u{0}\u{1}\u{2}"));
+    let unknown = content.replace("ae4b", "0000");
+    uma.get(&unknown).fails(404, "not_found");
+    // A client of the protocol gets the bytes as the server sent them.
+    let arguments = json!({"tool_id": "mcp.old.read", "parameters": {}});
+    let params = json!({"name": "call", "arguments": arguments});
+    let called = uma.mcp(&json!({}), "tools/call", Some("call"), params);
+    let audio = json!({"type": "audio", "mimeType": "a/b", "data": "AAEC"});
+    assert_eq!(called["result"]["content"][2], audio, "{called:#}");
     for tool in ["garbage", "nonsense", "line"] {
         eventually("an answer", || {
             let run = send(&uma, "mcp.old.read", json!({}));
@@ -505,6 +528,56 @@ fn a_server_that_is_away_at_the_start_comes_later() {
     drop(remote);
 }
 
+/// The interpreter is a virtual environment's: the environment and the Python of it are not named. A denied tool is not
+/// in the catalogue.
+#[test]
+fn an_added_program_runs_with_its_environment_and_offers_the_selected_tools() {
+    let estate = Estate::new();
+    let given = estate.given("local", false);
+    let (python, script) = (
+        installed().join("venv/bin/python"),
+        scripts().join("server.py"),
+    );
+    let [python, script, folder] =
+        [&python, &script, &estate.folder].map(|path| path.to_str().unwrap());
+    let home = &estate.home;
+    let added = home.run(&[
+        "mcp",
+        "add",
+        "--name",
+        "local",
+        "--env",
+        "MODE=fast",
+        "--writable",
+        folder,
+        "--deny",
+        "write",
+        "--deny",
+        "die",
+        "--readonly",
+        "read",
+        "--",
+        python,
+        script,
+        &given,
+    ]);
+    assert_eq!(added.code, Some(0), "{added:?}");
+    let again = home.run(&["mcp", "add", "--name", "local", "--", python]);
+    assert_eq!(again.code, Some(2), "{again:?}");
+    let listed = home
+        .run(&["--output", "json", "list", "tool", "--query", "mcp.local"])
+        .json(0);
+    let mut tools = ids(&listed["entries"], "id");
+    tools.retain(|id| id.starts_with("mcp."));
+    let offered = OFFERED
+        .iter()
+        .filter(|tool| !["write", "die"].contains(tool));
+    let offered: Vec<String> = offered.map(|tool| format!("mcp.local.{tool}")).collect();
+    assert_eq!(tools, offered);
+    let snapshot = home.run(&["mcp", "snapshot"]).json(0);
+    assert_eq!(ids(&snapshot["tools"], "tool_id"), offered);
+}
+
 /// An invalid configuration of servers stops the start.
 #[test]
 fn a_wrong_registration_stops_the_start() {
@@ -517,8 +590,8 @@ fn a_wrong_registration_stops_the_start() {
         ),
         (server("name = \"a\""), "either `command` or `url`"),
         (
-            server("name = \"a\"\ncommand = \"python3\""),
-            "must be an absolute path",
+            server("name = \"a\"\ncommand = \"no-such-program-of-the-tests\""),
+            "PATH has no program `no-such-program-of-the-tests`",
         ),
         (
             server("name = \"a\"\nurl = \"https://a.example\"\nheaders = {a = \"TESTS_ABSENT\"}"),

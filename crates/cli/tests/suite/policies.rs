@@ -60,6 +60,57 @@ fn policy_tests_run_on_a_desk_and_say_by_the_exit_code_whether_all_hold() {
     assert!(!home.data().exists());
 }
 
+/// A package with a committed snapshot tests its policies over tools of MCP servers that no longer answer.
+#[test]
+fn policies_over_tools_of_mcp_servers_are_tested_with_the_snapshot_of_the_package() {
+    let home = Home::new();
+    let policy = r#"policy_id: files.droppers
+title: Who may drop files
+governs: ["mcp.files.*"]
+cedar: |
+  @id("operators")
+  permit (principal in Role::"operator", action == Action::"mcp.files.drop", resource)
+  when { context.parameters.path like "/tmp/*" };
+tests:
+  - name: an operator drops a temporary file
+    principal: {role: operator}
+    tool: mcp.files.drop
+    arguments: {path: /tmp/x}
+    expect: allow
+  - name: an operator drops no other file
+    principal: {role: operator}
+    tool: mcp.files.drop
+    arguments: {path: /etc/x}
+    expect: deny
+"#;
+    let tool = serde_json::json!({
+        "tool_id": "mcp.files.drop", "name": "drop", "provider": "mcp", "service": "files", "tool_class": "write",
+        "domain": "platform", "description": "Drops a file.", "execution_target": "server", "language": "mcp",
+        "requires_approval": true, "permission_level": "system",
+        "implementation": {
+            "type": "mcp", "server": "files", "tool": "drop", "definition": format!("sha256:{}", "0".repeat(64)),
+        },
+        "input_schema": {
+            "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"],
+        },
+    });
+    let snapshot = serde_json::json!({ "tools": [tool] }).to_string();
+    let package = backups().with("policies/droppers.yaml", policy);
+    let known = package.clone().with("tests/mcp-tools.json", &snapshot);
+    let known = known.write(&home.path("known"));
+    let tested = home.run_in_home(&["policy", "test", &known]);
+    assert_eq!(tested.code, Some(0), "{tested:?}");
+    assert!(
+        tested
+            .out
+            .contains("1 policy document(s), 2 test(s), 0 failed"),
+        "{tested:?}"
+    );
+    let unknown = package.write(&home.path("unknown"));
+    let tested = home.run_in_home(&["policy", "test", &unknown]);
+    assert_eq!(tested.code, Some(1), "{tested:?}");
+}
+
 #[test]
 fn policy_tests_that_cannot_be_run_fail_the_command() {
     let home = Home::new();

@@ -46,7 +46,7 @@ pub(super) fn role(path: &str) -> Role {
             _ => Role::Opaque,
         };
     };
-    if OPAQUE.contains(&folder) || !data {
+    if OPAQUE.contains(&folder) || !data || path == super::MCP_SNAPSHOT {
         return Role::Opaque;
     }
     match folder {

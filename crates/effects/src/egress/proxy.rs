@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::EgressPolicy;
+use super::{EgressPolicy, daemon};
 
 /// Connections that one listener serves at the same time; more wait.
 const MAX_CONNECTIONS: usize = 256;
@@ -40,6 +41,8 @@ type Body = BoxBody<Bytes, hyper::Error>;
 pub(crate) struct Grant {
     policy: Arc<EgressPolicy>,
     ended: CancellationToken,
+    /// The Unix socket of a daemon that the call may reach.
+    daemon: Option<PathBuf>,
 }
 
 /// How a proxy assigns a connection to a call.
@@ -92,6 +95,7 @@ impl SharedProxy {
         let grant = Grant {
             policy: Arc::new(policy),
             ended: ended.clone(),
+            daemon: None,
         };
         lock(&self.grants).insert(token.clone(), grant);
         SharedGrant {
@@ -115,12 +119,18 @@ impl Drop for SharedGrant {
     }
 }
 
-/// Serves one call on its own listener until the guard is dropped.
-pub(crate) fn serve_call(listener: TcpListener, policy: EgressPolicy) -> DropGuard {
+/// Serves one call on its own listener until the guard is dropped. Requests for paths of this host go to the daemon, if
+/// the call may reach one.
+pub(crate) fn serve_call(
+    listener: TcpListener,
+    policy: EgressPolicy,
+    daemon: Option<PathBuf>,
+) -> DropGuard {
     let ended = CancellationToken::new();
     let grant = Grant {
         policy: Arc::new(policy),
         ended: ended.clone(),
+        daemon,
     };
     tokio::spawn(accept(listener, Admission::Only(grant), ended.clone()));
     ended.drop_guard()
@@ -155,6 +165,14 @@ async fn accept(listener: TcpListener, admission: Admission, stop: CancellationT
 }
 
 async fn serve_connection(stream: TcpStream, admission: Admission) {
+    if let Admission::Only(Grant {
+        daemon: Some(socket),
+        ..
+    }) = &admission
+        && daemon::asks_this_host(&stream).await
+    {
+        return daemon::relay(stream, socket).await;
+    }
     let service = hyper::service::service_fn(move |request| {
         let admission = admission.clone();
         async move { Ok::<_, std::convert::Infallible>(answer(request, &admission).await) }

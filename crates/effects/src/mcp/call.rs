@@ -4,18 +4,15 @@
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::cause::chain;
 use charter_contract::input_schema::null_when_absent;
-use charter_contract::json::{memory_of, text_length};
+use charter_contract::json::memory_of;
 use charter_contract::visible::clean;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
-    RequestParamsMeta,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorCode, RequestParamsMeta};
 use rmcp::service::{Peer, RoleClient, ServiceError};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::keep::{self, Link, LiveConnection};
-use super::{Server, http, import};
+use super::{Server, content, http, import};
 use crate::call::{McpTool, Repeat, ToolCall};
 use crate::kept::set_aside;
 use crate::outcome::{Failure, Success};
@@ -66,6 +63,7 @@ impl Server {
     }
 
     async fn make(&self, call: &ToolCall, tool: &McpTool) -> Result<Value, Failure> {
+        self.must_offer(tool)?;
         let up = self.up().await?;
         let listed = self.as_imported(&up.peer, tool).await?;
         let mut params = CallToolRequestParams::new(tool.name.clone());
@@ -81,7 +79,8 @@ impl Server {
             }
             Err(error) => return Err(self.broken(&error, &up, tool)),
         };
-        output(result, call.limits.output_bytes, self.options.name.as_ref())
+        let most = call.limits.output_bytes;
+        content::output(result, most, self.options.name.as_ref())
     }
 
     /// Waits for an open connection.
@@ -101,6 +100,19 @@ impl Server {
             Ok(Link::Down { reason }) => Err(away(&reason)),
             Ok(Link::Connecting) | Err(_) => Err(away("the connection ended")),
         }
+    }
+
+    /// Refuses a tool that the configuration does not offer. A run may have pinned it before.
+    fn must_offer(&self, tool: &McpTool) -> Result<(), Failure> {
+        if self.options.selection.offers(&tool.name) {
+            return Ok(());
+        }
+        let message = format!(
+            "the configuration does not offer the tool `{}` of the MCP server `{}`: see `tools` and `deny` of the \
+             server in `mcp.servers`",
+            tool.name, self.options.name
+        );
+        Err(Failure::new(ErrorType::PermissionError, message))
     }
 
     /// Refuses a tool whose definition differs from the imported one: approvals and policies apply to the definition in
@@ -184,42 +196,4 @@ fn repeatable(failure: Failure, tool: &McpTool) -> Failure {
         Repeat::Safe => failure.retryable(),
         Repeat::Unsafe => failure,
     }
-}
-
-/// Returns a tool's answer: its structured content, else its text.
-fn output(result: CallToolResult, most: usize, server: &str) -> Result<Value, Failure> {
-    let mut texts = Vec::new();
-    let mut left_out = Vec::new();
-    for block in result.content {
-        match block {
-            ContentBlock::Text(text) => texts.push(text.text),
-            ContentBlock::Image(_) => left_out.push("image"),
-            ContentBlock::Audio(_) => left_out.push("audio"),
-            ContentBlock::Resource(_) => left_out.push("resource"),
-            ContentBlock::ResourceLink(_) => left_out.push("resource_link"),
-            _ => left_out.push("other"),
-        }
-    }
-    let text = texts.join("\n");
-    if result.is_error == Some(true) {
-        let message = format!("the MCP server `{server}` reports a failure: {text}");
-        return Err(Failure::new(ErrorType::ExecutionError, message));
-    }
-    let output = match result.structured_content {
-        Some(content) => content,
-        None => {
-            let mut output = Map::from_iter([("text".to_owned(), Value::String(text))]);
-            if !left_out.is_empty() {
-                output.insert("left_out".to_owned(), json!(left_out));
-            }
-            Value::Object(output)
-        }
-    };
-    let size = text_length(&output);
-    if size > most {
-        let message =
-            format!("the MCP server `{server}` answered with {size} bytes; the limit is {most}");
-        return Err(Failure::new(ErrorType::ResourceError, message).answered());
-    }
-    Ok(output)
 }

@@ -127,7 +127,7 @@ impl Handshake {
         match (self, error) {
             _ if knows_newest => Some(Self::NewestAlone),
             (Self::Newest, NotOpened::Refused(_)) => Some(Self::Older),
-            (Self::Newest, NotOpened::TimedOut(_)) | (Self::NewestAlone | Self::Older, _) => None,
+            (Self::Newest, NotOpened::TimedOut(..)) | (Self::NewestAlone | Self::Older, _) => None,
         }
     }
 }
@@ -176,8 +176,8 @@ type HandshakeResult = Result<RunningService<RoleClient, Listener>, ClientInitia
 /// Why a connection failed to open.
 #[derive(Debug)]
 enum NotOpened {
-    /// The server did not answer within its start timeout.
-    TimedOut(Duration),
+    /// The server did not answer within its start timeout; with what its program reported until then.
+    TimedOut(Duration, Option<String>),
     /// It exited, refused, or cannot be started or reached.
     Refused(String),
 }
@@ -185,10 +185,13 @@ enum NotOpened {
 impl NotOpened {
     fn reason(self) -> String {
         match self {
-            Self::TimedOut(limit) => format!(
-                "no handshake within {} ms: a server that takes longer to start needs a higher `start_timeout_ms`",
-                limit.as_millis()
-            ),
+            Self::TimedOut(limit, reported) => {
+                let message = format!(
+                    "no handshake within {} ms: a server that takes longer to start needs a higher `start_timeout_ms`",
+                    limit.as_millis()
+                );
+                with_reported(message, reported)
+            }
             Self::Refused(reason) => reason,
         }
     }
@@ -223,10 +226,19 @@ async fn open_in_time(
     newest: &DiscoverSupport,
 ) -> Result<Connection, NotOpened> {
     let limit = options.start_timeout;
-    let opening = open_once(options, sandbox, handshake, changed, newest);
+    let traces = Traces::default();
+    let opening = open_once(options, sandbox, handshake, changed, newest, traces.clone());
     match tokio::time::timeout(limit, opening).await {
         Ok(opened) => opened.map_err(NotOpened::Refused),
-        Err(_) => Err(NotOpened::TimedOut(limit)),
+        Err(_) => Err(NotOpened::TimedOut(limit, traces.reason())),
+    }
+}
+
+/// Adds what the server's program reported to a message.
+fn with_reported(message: String, reported: Option<String>) -> String {
+    match reported {
+        Some(reported) => format!("{message}; {reported}"),
+        None => message,
     }
 }
 
@@ -236,12 +248,12 @@ async fn open_once(
     handshake: Handshake,
     changed: &Arc<Notify>,
     newest: &DiscoverSupport,
+    traces: Traces,
 ) -> Result<Connection, String> {
     let listener = Listener {
         changed: Arc::clone(changed),
     };
     let lifecycle = lifecycle(handshake);
-    let traces = Traces::default();
     let (opened, process) = match &options.transport {
         McpTransport::Stdio { .. } => {
             let (stdin, stdout, process) = start(options, sandbox, &traces).await?;
@@ -276,11 +288,7 @@ async fn open_once(
             if let Some(process) = process {
                 process.end().await;
             }
-            let message = reason_of(&error);
-            Err(match traces.reason() {
-                Some(reason) => format!("{message}; {reason}"),
-                None => message,
-            })
+            Err(with_reported(reason_of(&error), traces.reason()))
         }
     }
 }
@@ -313,9 +321,13 @@ async fn start(
         command,
         arguments,
         environment,
+        settings,
+        runtime,
+        search_path,
         readable,
         writable,
         egress,
+        daemon,
     } = &options.transport
     else {
         return Err("the server has no program".to_owned());
@@ -325,9 +337,13 @@ async fn start(
         command,
         arguments,
         environment,
+        settings,
+        runtime,
+        search_path,
         readable,
         writable,
         egress,
+        daemon: daemon.as_deref(),
     };
     let started = sandbox.start_server(&program).await;
     let started = started.map_err(|failure| failure.message)?;
@@ -410,7 +426,7 @@ mod tests {
     #[test]
     fn a_failed_handshake_determines_the_next_one() {
         let refused = NotOpened::Refused("it ended".to_owned());
-        let timed_out = NotOpened::TimedOut(Duration::from_secs(60));
+        let timed_out = NotOpened::TimedOut(Duration::from_secs(60), None);
         for (error, knows_newest, next) in [
             (&refused, false, Some(Handshake::Older)),
             (&timed_out, false, None),
@@ -422,6 +438,19 @@ mod tests {
         for handshake in [Handshake::Older, Handshake::NewestAlone] {
             assert_eq!(handshake.after(&refused, false), None);
         }
+    }
+
+    #[test]
+    fn a_start_that_takes_too_long_shows_the_last_words_of_the_program() {
+        let traces = Traces::default();
+        let words = b"npm error network request to the registry failed\n";
+        traces.stderr.lock().unwrap().extend_from_slice(words);
+        let reason = NotOpened::TimedOut(Duration::from_secs(1), traces.reason()).reason();
+        assert_eq!(
+            reason,
+            "no handshake within 1000 ms: a server that takes longer to start needs a higher `start_timeout_ms`; its \
+             last output was: npm error network request to the registry failed"
+        );
     }
 
     /// The reason holds neither Rust types nor the SDK's own words, and one reason of two handshakes is shown once.

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::connect::{Connection, Listener, Traces};
 use super::keep::{Link, LiveConnection};
-use super::{McpServerOptions, McpTransport, SecretHeader, Server};
+use super::{McpServerOptions, McpTransport, SecretHeader, Server, ToolSelection};
 use crate::{Sandbox, SandboxOptions, TraceContext};
 
 /// Value of its secret header.
@@ -39,6 +39,7 @@ pub(super) fn options(url: &str) -> McpServerOptions {
             }],
             egress: Vec::new(),
         },
+        selection: ToolSelection::default(),
         readonly: ["read".to_owned()].into(),
         start_timeout: Duration::from_secs(60),
         timeout: Duration::from_secs(60),

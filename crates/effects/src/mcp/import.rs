@@ -37,8 +37,8 @@ const MAX_ID: usize = 200;
 /// Characters of an invalid name that remain in the id.
 const KEPT_OF_NAME: usize = 100;
 
-/// Converts a list of tools: returns the documents by id, and the tools that are left out. Compiles their schemas,
-/// which may take seconds if the server is malicious.
+/// Converts a list of tools: returns the documents by id, and the tools that are left out. A tool that is not offered is
+/// in neither. Compiles their schemas, which may take seconds if the server is malicious.
 #[must_use]
 pub fn import_tools(
     options: &McpServerOptions,
@@ -63,6 +63,9 @@ pub fn import_tools(
             leave(&tool.name, None, "the server lists it twice");
             continue;
         }
+        if !options.selection.offers(&tool.name) {
+            continue;
+        }
         match document(options, tool, &mut allowances) {
             Err(reason) => leave(&tool.name, None, &reason),
             Ok((made, without)) => match tools.entry(made.document.tool_id.to_string()) {
@@ -79,13 +82,11 @@ pub fn import_tools(
             },
         }
     }
-    for name in &options.readonly {
-        if !names.contains(name.as_str()) {
-            leave(
-                name,
-                None,
-                "`readonly` names it, but the server does not list it",
-            );
+    let readonly = options.readonly.iter().map(|name| ("readonly", &**name));
+    for (setting, name) in readonly.chain(options.selection.names()) {
+        if !names.contains(name) {
+            let reason = format!("`{setting}` names it, but the server does not list it");
+            leave(name, None, &reason);
         }
     }
     (tools.into_values().collect(), left_out)

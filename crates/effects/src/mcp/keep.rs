@@ -35,8 +35,10 @@ const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_sec
 const STABLE_AFTER: Duration = Duration::from_secs(30);
 /// The shortest time between two lists that a server triggers.
 const MIN_RELIST_INTERVAL: Duration = Duration::from_millis(500);
-/// Most characters of a reason.
+/// Most characters of the reason for an unreadable entry.
 const MAX_REASON: usize = 400;
+/// Most characters of the reason why a server cannot be used: room for the last words of its program.
+const MAX_FAILURE: usize = 1_600;
 /// Message for an answer that is not a list.
 const NO_LIST: &str = "it answered `tools/list` with something else";
 
@@ -221,7 +223,7 @@ impl Keeper {
 
     /// Returns a reason that is safe to show.
     fn printable(&self, reason: &str) -> String {
-        clean(&self.server.redactor.apply(reason), MAX_REASON)
+        clean(&self.server.redactor.apply(reason), MAX_FAILURE)
     }
 }
 

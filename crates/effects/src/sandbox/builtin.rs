@@ -81,12 +81,14 @@ impl Sandbox {
             directory: root.map_or(folder.path(), |(_, path, _)| path),
             folder: folder.path(),
             programs: std::slice::from_ref(&command.program),
+            search_path: &[],
             readable: root
                 .map(|(_, path, _)| Path::new(path))
                 .into_iter()
                 .collect(),
             writable,
             egress: &[],
+            daemon: None,
             limits: &call.limits,
         };
         let run = self.start_and_supervise(&launch, command.input.as_bytes(), &redactor, cancel);

@@ -95,9 +95,11 @@ impl Sandbox {
             directory: folder.path(),
             folder: folder.path(),
             programs: &program.folders,
+            search_path: &[],
             readable: vec![folder.path() as &Path],
             writable: vec![folder.path()],
             egress: &[],
+            daemon: None,
             limits,
         };
         let redactor = Redactor::new(&[]);

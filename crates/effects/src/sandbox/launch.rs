@@ -49,6 +49,8 @@ const PROXY_VARIABLES: [&str; 6] = [
 ];
 /// Without this variable Node.js does not read the others.
 const NODE_USES_PROXY: &str = "NODE_USE_ENV_PROXY";
+/// The variable from which clients of Docker read the address of its daemon.
+const DOCKER_HOST: &str = "DOCKER_HOST";
 /// Variables, or their prefixes, that determine how the sandbox itself works.
 pub(super) const RESERVED: &[&str] = &[
     "ALL_PROXY",
@@ -89,9 +91,13 @@ pub(super) struct Launch<'a> {
     pub(super) folder: &'a Path,
     /// Programs that it may execute beside the system's.
     pub(super) programs: &'a [std::path::PathBuf],
+    /// Folders in which it finds programs, before those of the system.
+    pub(super) search_path: &'a [std::path::PathBuf],
     pub(super) readable: Vec<&'a Path>,
     pub(super) writable: Vec<&'a Path>,
     pub(super) egress: &'a [HostPattern],
+    /// The Unix socket of a daemon that it may reach, as the host of Docker.
+    pub(super) daemon: Option<&'a Path>,
     pub(super) limits: &'a Limits,
 }
 
@@ -138,7 +144,7 @@ impl Sandbox {
             network,
             listener_to,
             last_refusal,
-        } = self.network(launch.egress)?;
+        } = self.network(launch.egress, launch.daemon)?;
         let (listener_from, notifications) = self.notifications()?.unzip();
         let mut command = launch.command(&network);
         let mut confinement = self.confinement(launch, &network, listener_to)?;
@@ -248,7 +254,7 @@ impl Launch<'_> {
             .env_clear()
             .envs(SETTINGS)
             .envs(variables)
-            .env("PATH", SEARCH_PATH)
+            .env("PATH", self.search_path())
             .env("LANG", LOCALE)
             .env("HOME", self.folder)
             .env("TMPDIR", self.folder)
@@ -263,7 +269,23 @@ impl Launch<'_> {
                 command.env(variable, &url);
             }
         }
+        if let (Some(_), Some(port)) = (self.daemon, network.port()) {
+            command.env(DOCKER_HOST, format!("tcp://127.0.0.1:{port}"));
+        }
         command
+    }
+
+    /// Returns the `PATH` of the process. A folder whose name has the separator cannot be part of it.
+    fn search_path(&self) -> OsString {
+        let own = self.search_path.iter().map(|folder| folder.as_os_str());
+        let own = own.filter(|folder| !folder.as_encoded_bytes().contains(&b':'));
+        let mut path = OsString::new();
+        for folder in own {
+            path.push(folder);
+            path.push(":");
+        }
+        path.push(SEARCH_PATH);
+        path
     }
 
     /// Starts the thread that changes modes and times for the process.

@@ -1,7 +1,9 @@
 //! Network access of a call's script.
 
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
+use charter_contract::agentic::error::ErrorType;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tokio_util::sync::DropGuard;
 
@@ -22,6 +24,8 @@ pub(super) enum Network {
     Own {
         receive_from: OwnedFd,
         policy: EgressPolicy,
+        /// The Unix socket of a daemon that the call may reach.
+        daemon: Option<PathBuf>,
     },
 }
 
@@ -65,12 +69,13 @@ impl Network {
             Self::Own {
                 receive_from,
                 policy,
+                daemon,
             } => {
                 let listener = receive::listener(&receive_from).map_err(|error| {
                     Failure::system(format!("taking over the script's network: {error}"))
                 })?;
                 Ok(Serving::Own {
-                    _proxy: proxy::serve_call(listener, policy),
+                    _proxy: proxy::serve_call(listener, policy, daemon),
                 })
             }
         }
@@ -78,12 +83,14 @@ impl Network {
 }
 
 impl Sandbox {
-    /// Creates the network of a script. Without an egress list a script may not open a socket, so it gets no network.
+    /// Creates the network of a script. Without an egress list a script may not open a socket, so it gets no network,
+    /// unless it may reach a daemon.
     pub(super) fn network(
         &self,
         egress: &[crate::HostPattern],
+        daemon: Option<&Path>,
     ) -> Result<PreparedNetwork, Failure> {
-        if egress.is_empty() {
+        if egress.is_empty() && daemon.is_none() {
             return Ok(PreparedNetwork {
                 network: Network::None,
                 listener_to: None,
@@ -93,6 +100,11 @@ impl Sandbox {
         let policy = EgressPolicy::new(egress.to_vec());
         let last_refusal = policy.last_refusal();
         match &self.proxy {
+            Some(_) if daemon.is_some() => {
+                let message = "a daemon can be granted only where the kernel allows namespaces, because calls share \
+                               the proxy otherwise";
+                Err(Failure::new(ErrorType::PermissionError, message))
+            }
             Some(proxy) => {
                 let grant = proxy.admit(policy);
                 let url = proxy.url(&grant);
@@ -120,6 +132,7 @@ impl Sandbox {
                     network: Network::Own {
                         receive_from,
                         policy,
+                        daemon: daemon.map(Path::to_owned),
                     },
                     listener_to: Some(listener_to),
                     last_refusal,

@@ -45,9 +45,11 @@ impl Sandbox {
             directory: &package,
             folder: folder.path(),
             programs: &interpreter.folders,
+            search_path: &[],
             readable,
             writable: vec![folder.path()],
             egress: &call.egress,
+            daemon: None,
             limits: &call.limits,
         };
         let (ending, remains) = self

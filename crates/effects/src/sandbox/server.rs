@@ -27,9 +27,17 @@ pub(crate) struct ServerProgram<'a> {
     pub(crate) command: &'a Path,
     pub(crate) arguments: &'a [String],
     pub(crate) environment: &'a [(String, String)],
+    /// Variables whose values are not secret.
+    pub(crate) settings: &'a [(String, String)],
+    /// Files and folders of its interpreter.
+    pub(crate) runtime: &'a [PathBuf],
+    /// Folders in which it finds programs, before those of the system.
+    pub(crate) search_path: &'a [PathBuf],
     pub(crate) readable: &'a [PathBuf],
     pub(crate) writable: &'a [PathBuf],
     pub(crate) egress: &'a [HostPattern],
+    /// The Unix socket of the Docker daemon, if the program may reach it.
+    pub(crate) daemon: Option<&'a Path>,
 }
 
 /// A running process. Dropping [`Alive`] kills its whole group.
@@ -54,16 +62,18 @@ impl Sandbox {
         program: &ServerProgram<'_>,
     ) -> Result<ServerProcess, Failure> {
         check_variables(program.environment)?;
+        check_variables(program.settings)?;
         let folder = self.options.directory.join("servers").join(program.name);
         fs::create_dir_all(&folder)
             .map_err(|error| Failure::system(format!("creating the server's folder: {error}")))?;
-        let variables = program.environment.iter();
+        let variables = program.settings.iter().chain(program.environment);
         let mut writable: Vec<&Path> = program.writable.iter().map(PathBuf::as_path).collect();
         writable.push(&folder);
         // Programs that install others, such as npx and uvx, start them from there. A process of the sandbox can make a
         // system interpreter run every file that it reads, so this grants nothing more.
         let own = [program.command.to_path_buf(), folder.clone()];
-        let given = program.readable.iter().chain(program.writable).cloned();
+        let given = program.runtime.iter().chain(program.readable);
+        let given = given.chain(program.writable).cloned();
         let programs: Vec<PathBuf> = own.into_iter().chain(given).collect();
         let limits = Limits {
             cpu_seconds: Limits::UNBOUNDED,
@@ -80,9 +90,11 @@ impl Sandbox {
             directory: &folder,
             folder: &folder,
             programs: &programs,
+            search_path: program.search_path,
             readable: program.readable.iter().map(PathBuf::as_path).collect(),
             writable,
             egress: program.egress,
+            daemon: program.daemon,
             limits: &limits,
         };
         let mut started = self.start(&launch).await?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use charter_contract::ids::Label;
 use charter_effects::{
     McpServerOptions, McpServers, McpTool, McpTransport, Repeat, ToolImplementation, ToolRunner,
-    TraceContext,
+    ToolSelection, TraceContext,
 };
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -83,10 +83,15 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
             command: python,
             arguments: vec![folder.join("open/server.py").display().to_string()],
             environment: Vec::new(),
+            settings: Vec::new(),
+            runtime: Vec::new(),
+            search_path: Vec::new(),
             readable: vec![folder.join("open"), libraries],
             writable: vec![folder.join("shared")],
             egress: Vec::new(),
+            daemon: None,
         },
+        selection: ToolSelection::default(),
         readonly: BTreeSet::new(),
         start_timeout: Duration::from_secs(60),
         timeout: Duration::from_secs(20),

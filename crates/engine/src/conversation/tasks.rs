@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use charter_contract::agentic::error::AgentError;
 use charter_contract::agentic::response::AgentResponse;
+use charter_contract::content::ContentReference;
 use charter_contract::ids::{MissionId, RequestId, RunId};
 use charter_contract::time::Timestamp;
 use charter_domain::clock::Clock;
@@ -176,10 +177,21 @@ pub struct Task {
     pub result: Option<AgentResponse>,
     /// The artifacts of a mission so far, in the order of writing.
     pub artifacts: Vec<ArtifactView>,
+    /// Content that outputs of its runs refer to, such as images.
+    pub contents: Vec<TaskContent>,
     /// Why it is not done.
     pub failure: Option<AgentError>,
     /// Its runs.
     pub runs: Vec<RunId>,
+}
+
+/// Content of a task's run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskContent {
+    /// The run.
+    pub run: RunId,
+    /// The reference in an output of the run.
+    pub reference: ContentReference,
 }
 
 /// The services that tasks are read from and carried out with.

@@ -25,6 +25,7 @@ use crate::execution::runs::{
 };
 use crate::execution::starts::{RunStartParts, RunStartService};
 use crate::execution::tags::TagService;
+use crate::execution::tool_contents::ToolContentService;
 use crate::execution::tool_results::ToolResults;
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::{BackgroundTasks, CorePorts};
@@ -206,6 +207,10 @@ impl ProcessParts<'_> {
             client_tools: self.settings.client_tools,
             memory: state.memory.clone(),
             results,
+            contents: ToolContentService::new(
+                Arc::clone(&self.ports.store),
+                Arc::clone(&self.ports.clock),
+            ),
             drivers: state.drivers.clone(),
         };
         ToolCallService::new(ports, self.settings.tool_calls)

@@ -1,6 +1,8 @@
 //! Finds tools by words. Requests are never routed to tools, so they have no permanent index. An index of the few
 //! relevant tools, or of the caller's, is made for each query, which costs less than keeping one.
 
+mod areas;
+
 use std::sync::Arc;
 
 use charter_contract::catalogue::tool::Tool;
@@ -17,6 +19,8 @@ use crate::catalogue::documents::DocumentService;
 use crate::catalogue::live::CatalogueService;
 use crate::catalogue::resolve::InForce;
 use crate::{Caller, EngineError, ToolFilter};
+
+pub use areas::{WorkArea, WorkAreas};
 
 /// A tool that matches a query.
 #[derive(Debug, Clone)]

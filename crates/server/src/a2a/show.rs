@@ -2,7 +2,7 @@
 
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::json::{Profile, extent_of};
-use charter_engine::{ArtifactView, ProgressEvent, Task, TaskInput, TaskState};
+use charter_engine::{ArtifactView, ProgressEvent, Task, TaskContent, TaskInput, TaskState};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -17,12 +17,14 @@ const DATA: &str = "application/json";
 pub(super) struct Accepts {
     text: bool,
     data: bool,
+    files: bool,
 }
 
 impl Accepts {
     pub(super) const ALL: Self = Self {
         text: true,
         data: true,
+        files: true,
     };
 
     /// Reads the kinds that `acceptedOutputModes` allows.
@@ -40,13 +42,13 @@ impl Accepts {
         let accepts = Self {
             text: takes(TEXT) || takes("text"),
             data: takes(DATA) || takes("json"),
+            files: takes("application/octet-stream")
+                || modes.iter().any(|mode| {
+                    let kinds = ["image/", "audio/"];
+                    kinds.iter().any(|kind| mode.starts_with(kind))
+                }),
         };
-        if accepts
-            == (Self {
-                text: false,
-                data: false,
-            })
-        {
+        if !accepts.text && !accepts.data {
             let message = format!("answers are {TEXT} and {DATA}; the client accepts neither");
             return Err(A2aError::new(Kind::ContentTypeNotSupported, message));
         }
@@ -200,7 +202,22 @@ fn artifacts(task: &Task, after: u64, accepts: Accepts) -> Vec<Value> {
     let answers = answers
         .into_iter()
         .filter_map(|(found, name, about)| Some(answer(found?, name, about, accepts)));
-    written.chain(answers).collect()
+    let files = task.contents.iter().filter(|_| accepts.files).map(file);
+    written.chain(answers).chain(files).collect()
+}
+
+/// Content of a run, as a file that the client fetches with its credential.
+fn file(content: &TaskContent) -> Value {
+    let TaskContent { run, reference } = content;
+    let digest = &reference.digest;
+    let mut part = json!({"url": format!("/v1/runs/{run}/contents/{digest}"), "filename": digest});
+    if let Some(media_type) = &reference.media_type {
+        part["mediaType"] = json!(media_type);
+    }
+    json!({
+        "artifactId": format!("{run}/{digest}"), "name": "content", "parts": [part],
+        "metadata": {"run_id": run, "digest": digest},
+    })
 }
 
 /// An artifact of a mission. The text is the summary of a review; for other kinds, it is the JSON that programs get, if

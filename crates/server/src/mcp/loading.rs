@@ -88,6 +88,12 @@ impl LoadingEngine {
         }
     }
 
+    /// Returns the engine if it is loaded within this time.
+    pub(super) async fn within(&self, patience: Duration) -> Option<Arc<Engine>> {
+        let loaded = tokio::time::timeout(patience, self.loaded()).await;
+        loaded.ok()?.ok()
+    }
+
     async fn loaded(&self) -> Result<Arc<Engine>, EngineError> {
         let mut loading = self.0.clone();
         let loaded = loading.wait_for(Option::is_some).await;

@@ -1,4 +1,4 @@
-//! Resources: evidence records and missions, read by exact id, and the files of agent skills.
+//! Resources: evidence records, missions and the content of runs, read by exact id, and the files of agent skills.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, SkillId};
@@ -11,6 +11,7 @@ use rmcp::model::{
 };
 
 use super::call::Call;
+use super::content::{self, CONTENT};
 use super::failure::protocol_error;
 use super::work::{EVIDENCE, MISSION};
 use super::{mission, skills};
@@ -120,6 +121,10 @@ pub(super) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, E
     let json = |text: String| ResourceContents::text(text, uri).with_mime_type(JSON);
     let contents = async {
         let admit = |of: &str| operations::admit(&format!("mcp:resources/read {of}"), &call.caller);
+        if let Some(place) = uri.strip_prefix(CONTENT) {
+            admit("content")?;
+            return content::read(call, uri, place).await;
+        }
         match (uri.strip_prefix(EVIDENCE), uri.strip_prefix(MISSION)) {
             (Some(id), _) => {
                 admit("evidence")?;

@@ -12,6 +12,7 @@ use rmcp::model::{CallToolResponse, CallToolResult, JsonObject, Tool};
 use serde_json::Value;
 
 use super::call::Call;
+use super::content;
 use super::failure::error_result;
 use super::schemas;
 use super::tool::{McpTool, ToolReply, arguments_of};
@@ -157,17 +158,34 @@ async fn run_tool<T: McpTool>(
     arguments: JsonObject,
 ) -> Result<CallToolResponse, EngineError> {
     let input = input::<T>(arguments)?;
-    // A result contains a value and its text.
-    let result = |output: T::Output, shown: fn(Value) -> CallToolResult| {
-        let written = apart(|| serde_json::to_value(output).map(shown));
-        written.map_err(|error| EngineError::internal("writing a tool's answer", error))
-    };
-    Ok(match T::call(call, input).await? {
-        ToolReply::Done(output) => result(output, CallToolResult::structured)?.into(),
-        ToolReply::Failed(output) => result(output, |value| error_result(&value))?.into(),
+    Ok(match written::<T>(T::call(call, input).await?)? {
+        ToolReply::Done(answer) => with_content(call, answer).await.into(),
+        ToolReply::Failed(answer) => error_result(&answer).into(),
         ToolReply::Asks(asks) => asks.into(),
         ToolReply::Task(task) => task.into(),
     })
+}
+
+/// Writes the output of a reply as JSON.
+fn written<T: McpTool>(reply: ToolReply<T::Output>) -> Result<ToolReply<Value>, EngineError> {
+    let value = |output: T::Output| {
+        apart(|| serde_json::to_value(output))
+            .map_err(|error| EngineError::internal("writing a tool's answer", error))
+    };
+    Ok(match reply {
+        ToolReply::Done(output) => ToolReply::Done(value(output)?),
+        ToolReply::Failed(output) => ToolReply::Failed(value(output)?),
+        ToolReply::Asks(asks) => ToolReply::Asks(asks),
+        ToolReply::Task(task) => ToolReply::Task(task),
+    })
+}
+
+/// The result of an answer: its value, the value's text, and the content that its output refers to.
+async fn with_content(call: &Call, answer: Value) -> CallToolResult {
+    let blocks = content::blocks(call, &answer).await;
+    let mut result = apart(|| CallToolResult::structured(answer));
+    result.content.extend(blocks);
+    result
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use charter_contract::ids::Label;
 use charter_contract::json::{Profile, decode};
-use charter_effects::{McpServerOptions, McpTransport, TraceContext, import_tools};
+use charter_effects::{McpServerOptions, McpTransport, ToolSelection, TraceContext, import_tools};
 use rmcp::model::{ClientJsonRpcMessage, ListToolsResult, ServerJsonRpcMessage};
 
 use super::Verdict;
@@ -81,6 +81,7 @@ pub(super) fn tools(input: &[u8]) -> Verdict {
             headers: Vec::new(),
             egress: Vec::new(),
         },
+        selection: ToolSelection::default(),
         readonly: ["read".to_owned()].into(),
         timeout: Duration::from_secs(9),
         start_timeout: Duration::from_secs(60),

@@ -218,6 +218,8 @@ fn catalogue() -> KnownIds {
     );
     add(&mut known, &["lenses", "lens_ids", "document"], LENS);
     add(&mut known, &["at"], "1");
+    let nothing = format!("sha256:{}", "0".repeat(64));
+    add(&mut known, &["contents"], &nothing);
     add(&mut known, &["node", "from", "to", "document"], "iso.a8.13");
     add(&mut known, &["document"], "reliability.look");
     add(&mut known, &["packages"], "backups");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use charter_contract::ids::Label;
 use serde_json::Map;
 
-use super::super::McpTransport;
+use super::super::{McpTransport, ToolSelection};
 use super::*;
 use crate::TraceContext;
 
@@ -17,6 +17,7 @@ fn options(readonly: &[&str]) -> McpServerOptions {
             headers: Vec::new(),
             egress: Vec::new(),
         },
+        selection: ToolSelection::default(),
         readonly: readonly.iter().map(ToString::to_string).collect(),
         start_timeout: Duration::from_secs(60),
         timeout: Duration::from_secs(9),
@@ -32,6 +33,35 @@ fn tool(name: &str, schema: Value) -> rmcp::model::Tool {
     };
     let description = Cow::Owned(format!("Does {name}.\u{1b}[2J"));
     rmcp::model::Tool::new(name.to_owned(), description, Arc::new(schema))
+}
+
+/// What is not offered is not imported and needs no warning; a name that the server does not list does, because the tool
+/// may have another name now.
+#[test]
+fn only_offered_tools_are_imported() {
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    let options = McpServerOptions {
+        selection: ToolSelection {
+            only: Some(names(&["read", "drop", "gone"])),
+            denied: names(&["drop", "erase"]),
+        },
+        ..options(&[])
+    };
+    let tools = ["read", "drop", "write"].map(|name| tool(name, empty()));
+    let (made, left_out) = import_tools(&options, &tools);
+    let ids: Vec<&str> = made
+        .iter()
+        .map(|made| made.document.tool_id.as_str())
+        .collect();
+    assert_eq!(ids, ["mcp.files.read"]);
+    let reasons: Vec<String> = left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        reasons,
+        [
+            "gone: `tools` names it, but the server does not list it",
+            "erase: `deny` names it, but the server does not list it",
+        ]
+    );
 }
 
 fn empty() -> Value {

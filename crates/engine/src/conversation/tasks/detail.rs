@@ -1,6 +1,7 @@
 //! The details of a task besides its state: the input that it waits for, and its results, as text and machine-readable.
 
 use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RunId;
 use charter_contract::parameter::Parameter;
 use charter_contract::run_status::RunStatus;
 use charter_domain::parameters::Collected;
@@ -10,10 +11,13 @@ use serde_json::{Value, json};
 use super::standing::Outline;
 use super::thread::{Attempt, Thread};
 use super::thread::{RecordedAnswer, asked_back};
-use super::{Task, TaskKey, TaskService, TaskState};
+use super::{Task, TaskContent, TaskKey, TaskService, TaskState};
 use crate::conversation::requests::{CLARIFICATION, ParameterView};
 use crate::execution::runs::RunView;
 use crate::{Caller, EngineError};
+
+/// Runs of a task whose content is collected.
+const RUNS_WITH_CONTENT: usize = 4;
 
 impl TaskService {
     /// Collects the details of a task.
@@ -62,6 +66,16 @@ impl TaskService {
             (None, Some(run)) if outline.state != TaskState::Completed => words_of_run(run),
             (None, _) => words_of_state(outline.state).to_owned(),
         };
+        let contents = match outline.state {
+            TaskState::Completed => self.contents_of(caller, &outline.runs).await?,
+            TaskState::Submitted
+            | TaskState::Working
+            | TaskState::InputRequired
+            | TaskState::ApprovalRequired
+            | TaskState::Failed
+            | TaskState::Canceled
+            | TaskState::Rejected => Vec::new(),
+        };
         Ok(Task {
             id: TaskKey::Request(thread.id),
             context: thread.context,
@@ -73,9 +87,31 @@ impl TaskService {
             answer,
             result: thread.last.result.filter(|_| outline.state.is_final()),
             artifacts: Vec::new(),
+            contents,
             failure,
             runs: outline.runs,
         })
+    }
+
+    /// Returns the content that outputs of runs refer to; a run past its retention has none.
+    async fn contents_of(
+        &self,
+        caller: &Caller,
+        runs: &[RunId],
+    ) -> Result<Vec<TaskContent>, EngineError> {
+        let mut contents = Vec::new();
+        for run in runs.iter().take(RUNS_WITH_CONTENT) {
+            let references = match self.run_views.contents(caller, run).await {
+                Ok(references) => references,
+                Err(error) if error.code == ErrorCode::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            contents.extend(references.into_iter().map(|reference| TaskContent {
+                run: run.clone(),
+                reference,
+            }));
+        }
+        Ok(contents)
     }
 
     /// Returns the input that a run waits for.

@@ -98,6 +98,7 @@ impl TaskService {
             answer: None,
             result: None,
             artifacts: self.results_of(caller, &mission.mission_id).await?,
+            contents: Vec::new(),
             failure: None,
             runs: vec![mission.run_id],
         })

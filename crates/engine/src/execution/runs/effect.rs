@@ -27,6 +27,7 @@ use charter_domain::mission::TARGET_CHANGED;
 use charter_domain::parameters;
 use charter_domain::policy::PolicySet;
 use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, StepYield, TokenUsage};
+use charter_domain::tool_content;
 use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome, check_against};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -424,11 +425,8 @@ impl Prepared {
     fn result_key(&self) -> Option<ResultKey> {
         let reads = self.cache_ttl > Duration::ZERO;
         reads.then(|| {
-            ResultKey::new(
-                &self.tenant,
-                &self.by,
-                &self.tool.entry,
-                &self.call.parameters,
+            ResultKey::new(&self.tenant, &self.by,
+                &self.tool.entry, &self.call.parameters,
             )
         })
     }
@@ -535,16 +533,20 @@ impl Prepared {
         let _resting = calls.drivers.mark_idle(&run);
         match calls.tools.run(call, cancel).await {
             ToolOutcome::Succeeded {
-                output,
+                mut output,
                 duration_ms,
                 ..
             } => {
-                let output = if checked {
+                let content = content_of(&entry.document, &mut output );
+                if checked {
                     let fits = check_output(&entry.document, output).await;
-                    fits.map_err(NoOutput::Refused)?
-                } else {
-                    output
-                };
+                    output = fits.map_err(NoOutput::Refused)?
+                ;
+                }
+                if let Some(content) = content {
+                    calls.contents.keep(&tenant, &mut output
+                , content).await;
+                }
                 Ok((output, duration_ms, room.take()))
             }
             // B002-13: the system of record reports that the target differs from the one that the proposal was made
@@ -577,6 +579,14 @@ impl Prepared {
                 retryable,
             })),
         }
+    }
+}
+
+/// Removes the content from the output of an MCP server's tool: the tool's declaration does not cover it.
+fn content_of(tool: &Tool, output: &mut Value) -> Option<Value> {
+    match &tool.implementation {
+        Some(Implementation::Mcp { .. }) => tool_content::detach(output),
+        Some(_) | None => None,
     }
 }
 

@@ -9,6 +9,7 @@ use charter_effects::{ToolCall, ToolRunner};
 use super::drivers::Drivers;
 use crate::execution::executors;
 use crate::execution::outputs::ValueMemory;
+use crate::execution::tool_contents::ToolContentService;
 use crate::execution::tool_results::ToolResults;
 use crate::ground::fair_slots::{FairSlots, Slot};
 use crate::ground::grants::TenantGrants;
@@ -26,6 +27,7 @@ pub(crate) struct ToolCallPorts {
     pub(crate) client_tools: ClientTools,
     pub(crate) memory: ValueMemory,
     pub(crate) results: Arc<ToolResults>,
+    pub(crate) contents: ToolContentService,
     pub(crate) drivers: Drivers,
 }
 
@@ -38,6 +40,7 @@ pub(crate) struct ToolCallService {
     client_tools: ClientTools,
     pub(super) memory: ValueMemory,
     pub(super) results: Arc<ToolResults>,
+    pub(super) contents: ToolContentService,
     pub(super) drivers: Drivers,
     slots: FairSlots,
 }
@@ -53,6 +56,7 @@ impl ToolCallService {
             client_tools: ports.client_tools,
             memory: ports.memory,
             results: ports.results,
+            contents: ports.contents,
             drivers: ports.drivers,
             slots: FairSlots::new(at_once),
         }

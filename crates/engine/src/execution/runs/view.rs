@@ -1,6 +1,7 @@
 //! Runs as their readers see them: listing, state and history, the gate's decisions on them, their strict replay, and
 //! the warnings about them.
 
+mod content;
 mod decisions;
 mod events;
 mod list;

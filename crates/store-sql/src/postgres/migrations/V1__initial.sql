@@ -1231,6 +1231,18 @@ CREATE TABLE tag (
 );
 CREATE INDEX tag_by_expiry ON tag (expires_at);
 
+-- Content of tool results --------------------------------------------------------------------------
+
+CREATE TABLE tool_content (
+    tenant_id  text COLLATE "C" NOT NULL,
+    digest     text COLLATE "C" NOT NULL,
+    media_type text NOT NULL,
+    kept_at    bigint NOT NULL,
+    bytes      bytea NOT NULL,
+    PRIMARY KEY (tenant_id, digest)
+);
+CREATE INDEX tool_content_by_time ON tool_content (kept_at);
+
 -- Row security: PostgreSQL only --------------------------------------------------------------------
 --
 -- The second barrier between tenants, behind the conditions of every statement. The setting `charter.tenant` of a

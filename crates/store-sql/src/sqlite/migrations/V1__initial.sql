@@ -1174,3 +1174,15 @@ CREATE TABLE tag (
     PRIMARY KEY (tenant_id, request_id)
 ) STRICT;
 CREATE INDEX tag_by_expiry ON tag (expires_at);
+
+-- Content of tool results --------------------------------------------------------------------------
+
+CREATE TABLE tool_content (
+    tenant_id  TEXT NOT NULL,
+    digest     TEXT NOT NULL,
+    media_type TEXT NOT NULL,
+    kept_at    INTEGER NOT NULL,
+    bytes      BLOB NOT NULL,
+    PRIMARY KEY (tenant_id, digest)
+) STRICT;
+CREATE INDEX tool_content_by_time ON tool_content (kept_at);

@@ -16,6 +16,7 @@ use charter_store::route_example::ExampleRoom;
 use charter_store::vector::{StoredVector, TextHash};
 use charter_testkit::postgres_server::Database;
 use charter_testkit::store_suite::mission::writer::Writer;
+use charter_testkit::store_suite::tool_content::content;
 use charter_testkit::store_suite::{Outcome, assignment, sample};
 use tokio_postgres::Client;
 
@@ -153,6 +154,15 @@ const TABLES: &[(&str, u32, &[Other])] = &[
             ("tenant_id", TENANT),
             ("request_id", "'req_' || n"),
             ("expires_at", "expires_at + n * 1000"),
+        ],
+    ),
+    (
+        "tool_content",
+        ROWS,
+        &[
+            ("tenant_id", TENANT),
+            ("digest", "'sha256:' || lpad(to_hex(n), 64, '0')"),
+            ("kept_at", "kept_at + n * 1000"),
         ],
     ),
     (
@@ -389,8 +399,7 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     let mut writer = Writer::new(tenant_id, n.into())?;
     writer.whole(store).await?;
     store
-        .offer_assignment(&assignment::offer(&writer, n.into())?)
-        .await?;
+        .offer_assignment(&assignment::offer(&writer, n.into())?).await?;
     let (run, events) = sample::new_run(tenant_id, u128::from(n) + 1, 0)?;
     store.create_run(&run, events, vec![], vec![]).await?;
     let mut asking = sample::second_append(u128::from(n) + 1, NextPhase::Ends, &["{}"])?;
@@ -432,6 +441,10 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
         .await?;
     store
         .put_tags(&sample::tags(tenant_id, n.into(), sample::at(10)?)?)
+        .await?;
+    let content = [content('a', "x")?];
+    store
+        .put_tool_contents(&tenant, &content, sample::at(10)?)
         .await?;
     store
         .create_key(&records::key(tenant_id, n, None)?, vec![])

@@ -10,6 +10,7 @@ use charter_store::outbox::Outbox;
 use charter_store::request::{RequestLease, Requests};
 use charter_store::session::Sessions;
 use charter_store::tag::Tags;
+use charter_store::tool_content::ToolContents;
 use charter_store::vector::{TextHash, Vectors};
 use charter_testkit::store_suite::{Outcome, sample};
 
@@ -104,6 +105,13 @@ async fn look_at_sweeps(watched: &mut Watched) -> Outcome {
         .await;
     watched
         .look("sweep_tags", Everyones, store.sweep_tags(early))
+        .await;
+    watched
+        .look(
+            "sweep_tool_contents",
+            Everyones,
+            store.sweep_tool_contents(early),
+        )
         .await;
     watched
         .look("sweep_memories", Everyones, store.sweep_memories(early))

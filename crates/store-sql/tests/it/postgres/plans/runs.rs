@@ -15,7 +15,8 @@ use charter_store::page::PageRequest;
 use charter_store::request::{RequestLease, Requests};
 use charter_store::session::{Sessions, Turn};
 use charter_store::tag::Tags;
-use charter_testkit::store_suite::{Outcome, sample};
+use charter_store::tool_content::ToolContents;
+use charter_testkit::store_suite::{Outcome, sample, tool_content};
 use uuid::Uuid;
 
 use super::watched::RowOwner::{Everyones, Tenants, TenantsAndSorted};
@@ -89,6 +90,10 @@ pub(super) async fn look_at_requests(watched: &mut Watched) -> Outcome {
     watched.look("append_turn", Tenants, appended).await;
     watched
         .look("tags", Tenants, store.tags(&acme, &tagged, sample::at(0)?))
+        .await;
+    let digest = tool_content::content('a', "x")?.digest;
+    watched
+        .look("tool_content", Tenants, store.tool_content(&acme, &digest))
         .await;
     Ok(())
 }
