@@ -6,15 +6,20 @@
 
 mod call;
 mod connect;
+mod exchange;
 #[cfg(test)]
 mod fake;
 mod handshake;
 mod http;
 mod import;
+mod interactions;
 mod keep;
 mod lines;
+mod offers;
+mod questions;
 #[cfg(test)]
 mod tests;
+mod upstream_task;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -35,9 +40,11 @@ use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::redact::Redactor;
 use crate::telemetry::TraceContext;
 use crate::{HostPattern, Sandbox};
+use interactions::Interactions;
 use keep::{Keeper, Link};
 
 pub use import::import_tools;
+pub use offers::{ServerOffers, prompt_tool, resource_tool};
 
 /// A registered server.
 #[derive(Debug, Clone)]
@@ -56,6 +63,10 @@ pub struct McpServerOptions {
     pub refresh: Duration,
     /// Trace context to send with each call.
     pub trace: TraceContext,
+    /// Whether clients take part in calls of its tools, so that the server may ask their users questions.
+    pub asks: bool,
+    /// Whether its resources and prompts are offered to clients.
+    pub offers: bool,
 }
 
 /// How to connect to a server.
@@ -120,6 +131,8 @@ pub struct ServerImports {
     pub tools: Vec<ImportedTool>,
     /// Tools that the catalogue does not contain.
     pub left_out: Vec<SkippedTool>,
+    /// Its resources and prompts.
+    pub offers: ServerOffers,
     /// How long the server took to answer the first message of the current connection.
     pub started_in: Option<Duration>,
 }
@@ -209,6 +222,7 @@ impl McpServers {
             state: McpServerState::Connecting,
             tools: Vec::new(),
             left_out: Vec::new(),
+            offers: ServerOffers::default(),
             started_in: None,
         };
         let names = servers.keys().cloned();
@@ -321,5 +335,10 @@ impl Server {
             look_again: Arc::default(),
             options,
         }
+    }
+
+    /// Creates the table of calls of a new connection.
+    fn interactions(&self) -> Interactions {
+        Interactions::new(self.options.name.clone(), self.redactor.clone())
     }
 }

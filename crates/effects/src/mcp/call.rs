@@ -1,22 +1,23 @@
 //! One call of a server's tool: checks the connection and the definition, sends the request, reads the answer. Must not
 //! know how a connection is kept, or the approver of the call.
 
+use std::time::Duration;
+
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::cause::chain;
 use charter_contract::input_schema::null_when_absent;
 use charter_contract::json::{memory_of, text_length};
 use charter_contract::visible::clean;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
-    RequestParamsMeta,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, ErrorCode};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::exchange::{Exchange, Order, ServerAnswer};
 use super::keep::{self, Link, LiveConnection};
-use super::{Server, http, import};
+use super::{Server, http, import, offers};
 use crate::call::{McpTool, Repeat, ToolCall};
+use crate::call_link::{CallEnd, CallLink};
 use crate::kept::set_aside;
 use crate::outcome::{Failure, Success};
 use crate::room::OutputSize;
@@ -32,17 +33,10 @@ impl Server {
         tool: &McpTool,
         cancel: &CancellationToken,
     ) -> Result<Success, Failure> {
-        let limit = call.limits.timeout;
         let result = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Failure::cancelled()),
-            made = tokio::time::timeout(limit, self.make(call, tool)) => made.unwrap_or_else(|_| {
-                // The keeper detects a server that hangs, and restarts it.
-                self.look_again.notify_one();
-                let name = &self.options.name;
-                let message = format!("the MCP server `{name}` did not answer within {} ms", limit.as_millis());
-                Err(repeatable(Failure::new(ErrorType::TimeoutError, message), tool))
-            }),
+            made = self.make_in_time(call, tool) => made,
         };
         match result {
             Ok(output) => {
@@ -65,23 +59,84 @@ impl Server {
         }
     }
 
+    /// Makes one call. A call with a link has its timeout for each answer of the server.
+    async fn make_in_time(&self, call: &ToolCall, tool: &McpTool) -> Result<Value, Failure> {
+        let limit = call.limits.timeout;
+        if tool.link.is_some() {
+            return self.make(call, tool).await;
+        }
+        let made = tokio::time::timeout(limit, self.make(call, tool)).await;
+        made.unwrap_or_else(|_| Err(self.timed_out(limit, tool)))
+    }
+
     async fn make(&self, call: &ToolCall, tool: &McpTool) -> Result<Value, Failure> {
-        let up = self.up().await?;
-        let listed = self.as_imported(&up.peer, tool).await?;
+        let limit = call.limits.timeout;
+        let preparing = async {
+            let up = self.up().await?;
+            let order = self.order(&up.peer, call, tool).await?;
+            Ok::<_, Failure>((up, order))
+        };
+        let prepared = tokio::time::timeout(limit, preparing).await;
+        let (up, order) = prepared.unwrap_or_else(|_| Err(self.timed_out(limit, tool)))?;
+        let exchange = Exchange {
+            server: self,
+            up: &up,
+            tool,
+            timeout: limit,
+        };
+        let answer = exchange.carry_out(order).await?;
+        let most = call.limits.output_bytes;
+        if let Some(link) = &tool.link {
+            self.end(link, &answer, most).await?;
+        }
+        match answer {
+            ServerAnswer::Tool(result) => output(result, most, self.options.name.as_ref()),
+            ServerAnswer::Document(document) => {
+                let output = Value::Object(document);
+                within(&output, most, self.options.name.as_ref())?;
+                Ok(output)
+            }
+        }
+    }
+
+    /// Returns the request of a call, if the server still offers what was imported.
+    async fn order(
+        &self,
+        peer: &Peer<RoleClient>,
+        call: &ToolCall,
+        tool: &McpTool,
+    ) -> Result<Order, Failure> {
+        if let Some(order) = offers::order(call, tool)? {
+            return Ok(order);
+        }
+        let listed = self.as_imported(peer, tool).await?;
         let mut params = CallToolRequestParams::new(tool.name.clone());
         params.arguments = Some(arguments(call, tool, &listed));
-        if let Some(traceparent) = self.options.trace.here() {
-            params.set_traceparent(&traceparent);
-        }
-        let answer = up.peer.call_tool_once(params).await;
-        let result = match answer {
-            Ok(CallToolResponse::Complete(result)) => result,
-            Ok(_) => {
-                return Err(self.unexpected("asked for input other than the tool's parameters"));
-            }
-            Err(error) => return Err(self.broken(&error, &up, tool)),
+        Ok(Order::Tool(params))
+    }
+
+    /// Passes the whole answer to the client of the call.
+    async fn end(&self, link: &CallLink, answer: &ServerAnswer, most: usize) -> Result<(), Failure> {
+        let whole = match answer {
+            ServerAnswer::Tool(result) => serde_json::to_value(result),
+            ServerAnswer::Document(document) => Ok(Value::Object(document.clone())),
         };
-        output(result, call.limits.output_bytes, self.options.name.as_ref())
+        let whole = whole.map_err(|error| self.unexpected(&error.to_string()))?;
+        within(&whole, most, self.options.name.as_ref())?;
+        if let Value::Object(whole) = self.output_redactor.apply_to_output(whole).await? {
+            link.finish(CallEnd::Result(whole));
+        }
+        Ok(())
+    }
+
+    /// The failure of a call that the server did not answer in time. The keeper detects a server that hangs, and
+    /// restarts it.
+    pub(super) fn timed_out(&self, limit: Duration, tool: &McpTool) -> Failure {
+        self.look_again.notify_one();
+        let name = &self.options.name;
+        let limit = limit.as_millis();
+        let message = format!("the MCP server `{name}` did not answer within {limit} ms");
+        repeatable(Failure::new(ErrorType::TimeoutError, message), tool)
     }
 
     /// Waits for an open connection.
@@ -131,13 +186,18 @@ impl Server {
         Err(Failure::new(ErrorType::PermissionError, message))
     }
 
-    fn unexpected(&self, what: &str) -> Failure {
+    pub(super) fn unexpected(&self, what: &str) -> Failure {
         let message = format!("the MCP server `{}` {what}", self.options.name);
         Failure::new(ErrorType::ExecutionError, message)
     }
 
     /// Converts a failed exchange to a failure of the call.
-    fn broken(&self, error: &ServiceError, up: &LiveConnection, tool: &McpTool) -> Failure {
+    pub(super) fn broken(
+        &self,
+        error: &ServiceError,
+        up: &LiveConnection,
+        tool: &McpTool,
+    ) -> Failure {
         if let ServiceError::McpError(error) = error
             && error.code == http::UNUSABLE
         {
@@ -215,11 +275,17 @@ fn output(result: CallToolResult, most: usize, server: &str) -> Result<Value, Fa
             Value::Object(output)
         }
     };
-    let size = text_length(&output);
-    if size > most {
-        let message =
-            format!("the MCP server `{server}` answered with {size} bytes; the limit is {most}");
-        return Err(Failure::new(ErrorType::ResourceError, message).answered());
-    }
+    within(&output, most, server)?;
     Ok(output)
+}
+
+/// Refuses an answer that is larger than the limit.
+fn within(answer: &Value, most: usize, server: &str) -> Result<(), Failure> {
+    let size = text_length(answer);
+    if size <= most {
+        return Ok(());
+    }
+    let message =
+        format!("the MCP server `{server}` answered with {size} bytes; the limit is {most}");
+    Err(Failure::new(ErrorType::ResourceError, message).answered())
 }
