@@ -116,6 +116,12 @@ impl CallLink {
         self.0.changes.subscribe()
     }
 
+    /// Whether neither a call nor a client uses it, only its owner.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
     fn state(&self) -> MutexGuard<'_, LinkState> {
         // Every change is one step, so a panic of a holder leaves the state whole.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -42,7 +42,7 @@ pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
-pub use charter_effects::DryRun;
+pub use charter_effects::{CallClient, CallEnd, CallEvent, CallLink, DryRun};
 pub use conversation::candidates::{
     CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
 };
@@ -71,6 +71,7 @@ pub use execution::executors::{ExecutorService, LeaseRenewal, LeaseRequest};
 pub use execution::explain::{
     AssumedFacts, CallExplanation, CallOrigin, GateService, HypotheticalCall,
 };
+pub use execution::linked_calls::LinkedCallService;
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
     Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt, RunEventPage,
@@ -84,8 +85,8 @@ pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
 pub use ground::ids::{IdSource, RandomIds};
 pub use ground::settings::{
-    Approvers, ClientTools, LensSettings, MemorySettings, ProcessRole, Quota, Quotas, Settings,
-    SkillVectors,
+    Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota, Quotas, Settings,
+    SkillVectors, TenantPins,
 };
 pub use ground::telemetry::TELEMETRY;
 pub use identity::caller::{
@@ -126,6 +127,7 @@ pub use registry::packages::{
     Difference, DocumentChange, DocumentVersionChange, PackageDiff, PackageReport, PackageService,
     PackageVersionDiff, PackageView, RegistrationReport, RoutingTestResult, VersionRange,
 };
+pub use registry::pins::{OfferedServer, PinService, PinnedDocument, PinnedEntry};
 pub use registry::route_examples::{
     ExampleDecision, RouteExampleEventRef, RouteExampleListing, RouteExampleService,
     RouteExampleShown,

@@ -1,8 +1,9 @@
 //! How documents come into force, and which of them a request is routed to: packages, routing, the examples that people
-//! confirm, the search for tools, and the indexes of all texts.
+//! confirm, the search for tools, the pinned documents of clients, and the indexes of all texts.
 
 pub(crate) mod indexing;
 pub(crate) mod packages;
+pub(crate) mod pins;
 pub(crate) mod route_examples;
 pub(crate) mod routing;
 pub(crate) mod tool_search;

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use charter_contract::catalogue::pin::PinSubject;
+use charter_contract::catalogue::tool::IMPORTED_PREFIX;
 use charter_contract::ids::Label;
+use charter_domain::glob;
 use charter_effects::{
     HostPattern, McpServerOptions, McpServers, McpTransport, Sandbox, SecretHeader,
 };
@@ -54,6 +57,7 @@ pub(crate) async fn connect(
     sandbox: &Arc<Sandbox>,
     waiting: McpConsumer,
 ) -> anyhow::Result<Option<McpServers>> {
+    check_offers(config)?;
     if config.mcp.servers.is_empty() {
         return Ok(None);
     }
@@ -95,7 +99,52 @@ fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<M
         timeout: Duration::from_millis(server.timeout_ms),
         refresh: Duration::from_secs(server.refresh_s),
         trace: telemetry::trace_context(config),
+        asks: may_be_pinned(config, &server.name),
+        offers: may_be_offered(config, &server.name),
     })
+}
+
+/// Checks what clients are offered.
+fn check_offers(config: &Config) -> anyhow::Result<()> {
+    let pins = config.mcp.pins();
+    for offer in pins.all() {
+        for pin in &offer.pinned {
+            if let Some(fault) = pin.fault() {
+                bail!("mcp: a pinned entry is not valid: {fault}");
+            }
+        }
+        for name in &offer.offered {
+            let mut servers = config.mcp.servers.iter();
+            let is_known = servers.any(|server| server.name == name.as_str());
+            ensure!(is_known, "mcp: `resources_of` names {name}, but no MCP server has this name");
+        }
+    }
+    Ok(())
+}
+
+/// Whether clients may call tools of a server as pinned tools, in any tenant.
+fn may_be_pinned(config: &Config, server: &str) -> bool {
+    let own = format!("{IMPORTED_PREFIX}{server}");
+    let within = |inner: &str, outer: &str| inner == outer || inner.starts_with(&format!("{outer}."));
+    let pins = config.mcp.pins();
+    pins.all().any(|offer| {
+        let mut pinned = offer.pinned.iter();
+        offer.of_agents
+            || pinned.any(|pin| match pin.subject() {
+                Some(PinSubject::Tool(id)) => {
+                    let stem = glob::stem(id);
+                    stem.is_empty() || within(stem, &own) || within(&own, stem)
+                }
+                Some(PinSubject::Skill(_) | PinSubject::Playbook(_)) | None => false,
+            })
+    })
+}
+
+/// Whether clients are offered the resources and prompts of a server, in any tenant.
+fn may_be_offered(config: &Config, server: &str) -> bool {
+    let pins = config.mcp.pins();
+    pins.all()
+        .any(|offer| offer.offered.iter().any(|name| name.as_str() == server))
 }
 
 /// A name without dots, so that no two servers' tools can have one id.

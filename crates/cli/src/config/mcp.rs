@@ -1,8 +1,11 @@
 //! The MCP servers whose tools are imported, in the configuration. Startup checks names and paths.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use charter_contract::catalogue::pin::Pin;
+use charter_contract::ids::{Label, TenantId};
+use charter_engine::{Pins, TenantPins};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +17,46 @@ use super::paths::{FilePath, ProgramPath};
 pub(crate) struct McpConfig {
     /// The servers; their tools are named `mcp.<name>.<tool>`.
     pub(crate) servers: Vec<McpServerConfig>,
+    /// What the clients of each tenant that is not named below are offered beside Charter's own tools.
+    pub(crate) offer: McpOfferConfig,
+    /// What the clients of these tenants are offered, in place of the above.
+    pub(crate) tenants: BTreeMap<TenantId, McpOfferConfig>,
+}
+
+/// What clients are offered beside Charter's own tools. Nothing by default.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct McpOfferConfig {
+    /// Tools, skills and playbooks that are tools of their own: `{ tool = "mcp.files.*" }`, `{ skill = "…" }` or
+    /// `{ playbook = "…" }`, with an optional `name`.
+    pub(crate) pinned: Vec<Pin>,
+    /// Names of MCP servers whose resources and prompts are offered.
+    pub(crate) resources_of: BTreeSet<Label>,
+    /// Whether the pins in registered agents apply.
+    pub(crate) pins_of_agents: bool,
+}
+
+impl McpConfig {
+    /// The pins as the engine takes them.
+    pub(crate) fn pins(&self) -> Pins {
+        let tenants = self.tenants.iter();
+        Pins {
+            each: self.offer.pins(),
+            tenants: tenants
+                .map(|(tenant, offer)| (tenant.clone(), offer.pins()))
+                .collect(),
+        }
+    }
+}
+
+impl McpOfferConfig {
+    fn pins(&self) -> TenantPins {
+        TenantPins {
+            pinned: self.pinned.clone(),
+            offered: self.resources_of.clone(),
+            of_agents: self.pins_of_agents,
+        }
+    }
 }
 
 /// One MCP server: a program (`command`) or a link (`url`).

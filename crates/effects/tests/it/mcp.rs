@@ -92,6 +92,8 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
         timeout: Duration::from_secs(20),
         refresh: Duration::from_secs(300),
         trace: TraceContext::default(),
+        asks: false,
+        offers: false,
     };
     let Fixture { sandbox, directory } = fixture;
     let sandbox = Arc::new(sandbox);
@@ -109,6 +111,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
         definition: definition.as_str().unwrap().to_owned(),
         wire_names: BTreeMap::new(),
         repeat: Repeat::Unsafe,
+        link: None,
     }));
     call.parameters = Map::from_iter([("given".to_owned(), given.clone())]);
     let said = output(servers.run(call, CancellationToken::new()).await);

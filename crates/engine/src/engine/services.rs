@@ -19,6 +19,7 @@ use crate::knowledge::look_up::LookUpService;
 use crate::knowledge::memory::MemoryService;
 use crate::registry::indexing::{IndexParts, IndexService};
 use crate::registry::packages::{PackageService, RoutingTests};
+use crate::registry::pins::PinService;
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
 use crate::registry::tool_search::ToolSearchService;
@@ -37,6 +38,7 @@ pub(crate) struct Services {
     pub(crate) packages: Arc<PackageService>,
     pub(super) route_examples: Arc<RouteExampleService>,
     pub(super) tool_search: Arc<ToolSearchService>,
+    pub(super) pins: Arc<PinService>,
     pub(super) indexes: Arc<IndexService>,
 }
 
@@ -104,6 +106,13 @@ impl Services {
         ));
         let tool_search =
             ToolSearchService::new(Arc::clone(&reading.catalogue), Arc::clone(&documents));
+        let tool_search = Arc::new(tool_search);
+        let pins = PinService::new(
+            settings.pins.clone(),
+            ports.imports.clone(),
+            Arc::clone(&documents),
+            Arc::clone(&tool_search),
+        );
         let routing = parts.routing(&reading);
         let (memories, agent_skills) = (Arc::new(memories), Arc::new(agent_skills));
         let indexes = parts.indexes(&reading, &memories, &agent_skills);
@@ -116,7 +125,8 @@ impl Services {
             packages: Arc::new(parts.packages(&reading, Arc::clone(&routing))),
             routing,
             route_examples: Arc::new(parts.route_examples(&reading)),
-            tool_search: Arc::new(tool_search),
+            tool_search,
+            pins: Arc::new(pins),
             indexes: Arc::new(indexes),
             catalogue: reading.catalogue,
             lenses: reading.lenses,

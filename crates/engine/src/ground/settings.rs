@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use charter_contract::ids::{TenantId, UserId};
+use charter_contract::catalogue::pin::Pin;
+use charter_contract::ids::{Label, TenantId, UserId};
 use charter_contract::text::HttpsUrl;
 use charter_domain::rate_limit::Rate;
 use charter_effects::HostPattern;
@@ -67,6 +68,41 @@ pub struct Settings {
     pub skill_vectors: SkillVectors,
     /// This server's public https address: evidence without another console links to its run here.
     pub public_url: Option<HttpsUrl>,
+    /// What clients of the Model Context Protocol are offered beside this project's own tools.
+    pub pins: Pins,
+}
+
+/// What clients of the Model Context Protocol are offered beside this project's own tools. Nothing by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pins {
+    /// For each tenant that is not named below.
+    pub each: TenantPins,
+    /// For these tenants, in place of the above.
+    pub tenants: BTreeMap<TenantId, TenantPins>,
+}
+
+/// What the clients of one tenant are offered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TenantPins {
+    /// Tools, skills and playbooks that are tools of their own.
+    pub pinned: Vec<Pin>,
+    /// The MCP servers whose resources and prompts are offered.
+    pub offered: BTreeSet<Label>,
+    /// Whether the pins in registered agents apply.
+    pub of_agents: bool,
+}
+
+impl Pins {
+    /// Returns what the clients of a tenant are offered.
+    #[must_use]
+    pub fn of(&self, tenant: &TenantId) -> &TenantPins {
+        self.tenants.get(tenant).unwrap_or(&self.each)
+    }
+
+    /// Returns what is offered in any tenant.
+    pub fn all(&self) -> impl Iterator<Item = &TenantPins> {
+        std::iter::once(&self.each).chain(self.tenants.values())
+    }
 }
 
 /// Where vectors of agent skills are searched, if a search node has an index.
@@ -210,6 +246,7 @@ impl Default for Settings {
             lenses: LensSettings::default(),
             skill_vectors: SkillVectors::default(),
             public_url: None,
+            pins: Pins::default(),
         }
     }
 }

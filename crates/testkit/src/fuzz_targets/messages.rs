@@ -86,6 +86,8 @@ pub(super) fn tools(input: &[u8]) -> Verdict {
         start_timeout: Duration::from_secs(60),
         refresh: Duration::from_secs(60),
         trace: TraceContext::default(),
+        asks: false,
+        offers: false,
     });
     let Ok(listed) = decode::<ListToolsResult>(input, Profile::MESSAGE) else {
         return Verdict::Refused;

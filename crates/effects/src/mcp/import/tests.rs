@@ -22,6 +22,8 @@ fn options(readonly: &[&str]) -> McpServerOptions {
         timeout: Duration::from_secs(9),
         refresh: Duration::from_secs(60),
         trace: TraceContext::default(),
+        asks: false,
+        offers: false,
     }
 }
 
