@@ -76,6 +76,7 @@ struct LinkState {
     answers: Map<String, Value>,
     refused: bool,
     is_task: bool,
+    is_cancelled: bool,
     end: Option<CallEnd>,
 }
 
@@ -170,6 +171,14 @@ impl CallLink {
         });
     }
 
+    /// Cancels the call, and its work on the tool's server. The result may come first.
+    pub fn cancel(&self) {
+        self.change(|state| {
+            state.questions.clear();
+            state.is_cancelled = true;
+        });
+    }
+
     /// Whether the tool's server carries the call out as a task, which clients had better follow instead of waiting.
     #[must_use]
     pub fn is_task(&self) -> bool {
@@ -225,6 +234,17 @@ impl CallLink {
             // This link holds the other end.
             if changes.changed().await.is_err() {
                 return Err(Unanswered::Ended);
+            }
+        }
+    }
+
+    /// Waits until the client cancels the call.
+    pub async fn cancelled(&self) {
+        let mut changes = self.changes();
+        while !self.state().is_cancelled {
+            // This link holds the other end.
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
             }
         }
     }
@@ -287,6 +307,17 @@ mod tests {
         });
         link.refuse();
         assert_eq!(waiting.await.unwrap(), Err(Unanswered::Refused));
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_call_ends_its_wait() {
+        let link = link();
+        let waiting = tokio::spawn({
+            let link = link.clone();
+            async move { link.cancelled().await }
+        });
+        link.cancel();
+        waiting.await.unwrap();
     }
 
     #[test]

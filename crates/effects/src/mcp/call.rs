@@ -36,6 +36,7 @@ impl Server {
         let result = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Failure::cancelled()),
+            () = cancelled_by_client(tool) => Err(Failure::cancelled()),
             made = self.make_in_time(call, tool) => made,
         };
         match result {
@@ -222,6 +223,14 @@ impl Server {
             return failure.answered();
         }
         repeatable(failure, tool)
+    }
+}
+
+/// Waits until the client that takes part in a call cancels it.
+async fn cancelled_by_client(tool: &McpTool) {
+    match &tool.link {
+        Some(link) => link.cancelled().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -150,6 +150,14 @@ impl LinkedCallService {
         self.linked.link_of(run, caller)
     }
 
+    /// Cancels the caller's own call on the server of its tool. Its run has to be aborted before, so that it does not
+    /// try again.
+    pub fn cancel(&self, caller: &Caller, run: &RunId) {
+        if let Some(link) = self.linked.link_of(run, caller) {
+            link.cancel();
+        }
+    }
+
     /// Forgets the link of a call whose result the client has.
     pub fn forget(&self, caller: &Caller, run: &RunId) {
         if self.linked.link_of(run, caller).is_some() {

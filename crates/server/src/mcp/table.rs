@@ -56,32 +56,41 @@ impl ToolEntry {
     ) -> Result<CallToolResponse, ErrorData> {
         let call = Arc::new(call);
         let working = (self.call)(Arc::clone(&call), arguments);
-        tokio::pin!(working);
-        let answered = |answer: Result<CallToolResponse, EngineError>| {
-            Ok(answer.unwrap_or_else(|error| call.failed(&error).into()))
-        };
-        tokio::select! {
-            answer = &mut working => return answered(answer),
-            () = call.context.ct.cancelled() => {}
-        }
-        // A run that is still starting is cancelled as soon as its id is known.
-        tokio::select! {
-            biased;
-            () = call.has_started() => {}
-            answer = &mut working => return answered(answer),
-        }
-        let stopped = EngineError::new(ErrorCode::Cancelled, "the client cancelled the call");
-        // A server that stops leaves work open, to be taken up at its next start.
-        let stopping = call.engine().stopping().is_cancelled();
-        if let Some(subject) = call.to_stop().filter(|_| !stopping)
-            && let Err(error) = subject
-                .cancel(call.engine(), &call.caller, "the client cancelled the call")
-                .await
-        {
-            tracing::warn!(error = %error, "the work started by a cancelled call could not be stopped");
-        }
-        Ok(call.failed(&stopped).into())
+        let answer = until_cancelled(&call, working).await;
+        Ok(answer.unwrap_or_else(|error| call.failed(&error).into()))
     }
+}
+
+/// Does the work of a call; if the client cancels it, stops what it has started.
+///
+/// # Errors
+/// Those of the work; `cancelled`.
+pub(super) async fn until_cancelled<T>(
+    call: &Call,
+    working: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    tokio::pin!(working);
+    tokio::select! {
+        answer = &mut working => return answer,
+        () = call.context.ct.cancelled() => {}
+    }
+    // A run that is still starting is cancelled as soon as its id is known.
+    tokio::select! {
+        biased;
+        () = call.has_started() => {}
+        answer = &mut working => return answer,
+    }
+    // A server that stops leaves work open, to be taken up at its next start.
+    let stopping = call.engine().stopping().is_cancelled();
+    if let Some(subject) = call.to_stop().filter(|_| !stopping)
+        && let Err(error) = subject
+            .cancel(call.engine(), &call.caller, "the client cancelled the call")
+            .await
+    {
+        tracing::warn!(error = %error, "the work started by a cancelled call could not be stopped");
+    }
+    let message = "the client cancelled the call";
+    Err(EngineError::new(ErrorCode::Cancelled, message))
 }
 
 static TABLE: [ToolEntry; TOOLS.len()] = TOOLS;
@@ -154,12 +163,19 @@ async fn run_tool<T: McpTool>(
     arguments: JsonObject,
 ) -> Result<CallToolResponse, EngineError> {
     let input = input::<T>(arguments)?;
+    respond::<T>(T::call(call, input).await?)
+}
+
+/// Writes the reply of a tool.
+pub(super) fn respond<T: McpTool>(
+    reply: ToolReply<T::Output>,
+) -> Result<CallToolResponse, EngineError> {
     // A result contains a value and its text.
     let result = |output: T::Output, shown: fn(Value) -> CallToolResult| {
         let written = apart(|| serde_json::to_value(output).map(shown));
         written.map_err(|error| EngineError::internal("writing a tool's answer", error))
     };
-    Ok(match T::call(call, input).await? {
+    Ok(match reply {
         ToolReply::Done(output) => result(output, CallToolResult::structured)?.into(),
         ToolReply::Failed(output) => result(output, |value| error_result(&value))?.into(),
         ToolReply::Asks(asks) => asks.into(),
