@@ -100,7 +100,7 @@ impl Estate {
 }
 
 /// The folder of the virtual environment's interpreter, unless it is the system's.
-fn python_folder() -> Option<PathBuf> {
+pub(crate) fn python_folder() -> Option<PathBuf> {
     let python = installed().join("venv/bin/python");
     let real = python.canonicalize().unwrap();
     let folder = real.ancestors().nth(2).unwrap().to_owned();

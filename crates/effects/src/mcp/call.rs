@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use charter_contract::agentic::error::ErrorType;
+use charter_contract::bounds::LINKED_RESULT_BYTES;
 use charter_contract::cause::chain;
 use charter_contract::input_schema::null_when_absent;
 use charter_contract::json::{memory_of, text_length};
@@ -88,7 +89,7 @@ impl Server {
         let answer = exchange.carry_out(order).await?;
         let most = call.limits.output_bytes;
         if let Some(link) = &tool.link {
-            self.end(link, &answer, most).await?;
+            self.end(link, &answer).await?;
         }
         match answer {
             ServerAnswer::Tool(result) => output(result, most, self.options.name.as_ref()),
@@ -116,14 +117,16 @@ impl Server {
         Ok(Order::Tool(params))
     }
 
-    /// Passes the whole answer to the client of the call.
-    async fn end(&self, link: &CallLink, answer: &ServerAnswer, most: usize) -> Result<(), Failure> {
+    /// Passes the whole answer to the client of the call. For a larger one, the recorded output has to do.
+    async fn end(&self, link: &CallLink, answer: &ServerAnswer) -> Result<(), Failure> {
         let whole = match answer {
             ServerAnswer::Tool(result) => serde_json::to_value(result),
             ServerAnswer::Document(document) => Ok(Value::Object(document.clone())),
         };
         let whole = whole.map_err(|error| self.unexpected(&error.to_string()))?;
-        within(&whole, most, self.options.name.as_ref())?;
+        if text_length(&whole) > LINKED_RESULT_BYTES {
+            return Ok(());
+        }
         if let Value::Object(whole) = self.output_redactor.apply_to_output(whole).await? {
             link.finish(CallEnd::Result(whole));
         }

@@ -50,8 +50,8 @@ enum ServerQuestions {
 }
 
 impl LinkedCall {
-    /// Starts a call of a tool, or continues the call that the previous round started. `None` if the person declined,
-    /// with the status of the run.
+    /// Starts a call of a tool, or continues the call that the previous round started. The inner error is the status of
+    /// a run that a person declined.
     pub(super) async fn start_or_resume(
         call: &Call,
         tool: &Tool,

@@ -10,7 +10,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_engine::{CallEnd, Caller, Engine, EngineError, InForce, OfferedServer};
 use rmcp::ErrorData;
 use rmcp::model::{
-    GetPromptResponse, GetPromptResult, InputRequiredResult, JsonObject, Prompt,
+    CacheScope, GetPromptResponse, GetPromptResult, InputRequiredResult, JsonObject, Prompt,
     ReadResourceResponse, ReadResourceResult, Resource, ResourceTemplate,
 };
 use serde::Deserialize;
@@ -108,7 +108,11 @@ pub(super) async fn resource(
     let values = Map::from_iter([("uri".to_owned(), json!(uri))]);
     admit(call, "mcp:resources/read server")?;
     match document::<ReadResourceResult>(call, &server.resource_tool, values).await? {
-        Document::Done(read) => Ok(Some(read.into())),
+        Document::Done(mut read) => {
+            // The gate decides anew for each caller and each time.
+            (read.ttl_ms, read.cache_scope) = (Some(0), Some(CacheScope::Private));
+            Ok(Some(read.into()))
+        }
         Document::Asks(asks) => Ok(Some(asks.into())),
     }
 }
@@ -218,7 +222,9 @@ async fn document<T: DeserializeOwned>(
     let outcome = until_cancelled(call, reading).await;
     let internal = |error| EngineError::internal("reading an answer of an MCP server", error);
     let read = match outcome.map_err(|error| protocol_error(&error))? {
-        LinkedOutcome::Ended(CallEnd::Result(result)) => {
+        LinkedOutcome::Ended(CallEnd::Result(mut result)) => {
+            // A server of an older revision leaves it out.
+            result.entry("resultType").or_insert_with(|| json!("complete"));
             T::deserialize(Value::Object(result)).map_err(internal)
         }
         LinkedOutcome::Ended(CallEnd::Error(error)) => {

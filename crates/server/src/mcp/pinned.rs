@@ -75,7 +75,7 @@ impl Mcp {
             Err(error) => return Ok(Some(call.failed(&error).into())),
         };
         let arguments = request.arguments.clone().unwrap_or_default();
-        let called = call(entry, call, arguments).instrument(span);
+        let called = call_document(entry, call, arguments).instrument(span);
         called.await.map(Some)
     }
 }
@@ -165,7 +165,7 @@ fn playbook_schema(playbook: &Playbook) -> JsonObject {
 }
 
 /// Calls a pinned document.
-pub(super) async fn call(
+async fn call_document(
     entry: PinnedEntry,
     call: Call,
     arguments: JsonObject,
