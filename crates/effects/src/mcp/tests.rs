@@ -1,3 +1,5 @@
+mod linked;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
