@@ -149,8 +149,8 @@ pub(super) fn lifecycle(handshake: Handshake) -> ClientLifecycleMode {
     }
 }
 
-/// Receives a server's notifications and its questions to the users of clients. Its other requests are refused: sampling
-/// and roots.
+/// Receives a server's notifications and its questions to the users of clients. Its other requests are refused:
+/// sampling and roots.
 pub(super) struct Listener {
     pub(super) changed: Arc<Notify>,
     pub(super) interactions: Interactions,

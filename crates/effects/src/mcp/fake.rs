@@ -94,7 +94,7 @@ impl Fake {
         let listener = Listener {
             changed: Arc::clone(&server.look_again),
             interactions: interactions.clone(),
-            asks: true,
+            asks: false,
         };
         let (read, write) = tokio::io::split(near);
         let transport = AsyncRwTransport::new_client(read, write);

@@ -47,7 +47,7 @@ struct Table {
     calls: Vec<InFlight>,
     /// The number of the next call.
     next: u64,
-    /// Whether a call was given up without an answer: the server may still send messages for it.
+    /// Whether a call was cancelled or timed out: the server may still send messages for it.
     abandoned: bool,
 }
 

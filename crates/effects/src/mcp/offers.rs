@@ -1,5 +1,5 @@
-//! Resources and prompts of a server: lists them for clients, and makes reading them a readonly tool of the catalogue, so
-//! that the gate decides on it and the journal records it. Must not know which clients see them.
+//! Resources and prompts of a server: lists them for clients, and makes reading them a readonly tool of the catalogue,
+//! so that the gate decides on it and the journal records it. Must not know which clients see them.
 
 use std::sync::LazyLock;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! A call whose client takes part in it: its messages go to the client, and questions of the tool's server to the
-//! client's user. The call itself is a run like any other. Must not know which tool is called, or the form of the reply.
+//! client's user. The call itself is a run like any other. Must not know which tool is called, or how the reply looks.
 
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::RunId;
@@ -34,7 +34,7 @@ pub(super) struct LinkedCall {
     link: Option<CallLink>,
 }
 
-/// What a call waits for next.
+/// The next event of a call.
 enum Watched {
     Status(Box<WorkStatus>),
     Asks(InputRequiredResult),

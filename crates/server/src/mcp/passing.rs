@@ -1,4 +1,4 @@
-//! What passes between the client of a call and an MCP server behind it: capabilities, messages and questions.
+//! The exchange between the client of a call and an MCP server behind it: capabilities, messages and questions.
 
 use charter_engine::CallEvent;
 use rmcp::model::{

@@ -1,6 +1,6 @@
-//! The official conformance suite, against Charter in front of a server that has the suite's test tools, resources and
-//! prompts, all pinned or offered. The few scenarios that may fail are listed with the reason; the suite itself fails on
-//! an entry that passes.
+//! The official conformance suite, against Charter in front of a server with the suite's test tools, resources and
+//! prompts, all pinned or offered. The few scenarios that may fail are listed with the reason; the suite itself fails
+//! on an entry that passes.
 
 use std::process::Stdio;
 
