@@ -14,7 +14,7 @@ use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::exchange::{Exchange, Order, ServerAnswer};
+use super::exchange::{ServerExchange, ServerOrder, ServerAnswer};
 use super::keep::{self, Link, LiveConnection};
 use super::{Server, http, import, offers};
 use crate::call::{McpTool, Repeat, ToolCall};
@@ -80,7 +80,7 @@ impl Server {
         };
         let prepared = tokio::time::timeout(limit, preparing).await;
         let (up, order) = prepared.unwrap_or_else(|_| Err(self.timed_out(limit, tool)))?;
-        let exchange = Exchange {
+        let exchange = ServerExchange {
             server: self,
             up: &up,
             tool,
@@ -107,14 +107,14 @@ impl Server {
         peer: &Peer<RoleClient>,
         call: &ToolCall,
         tool: &McpTool,
-    ) -> Result<Order, Failure> {
+    ) -> Result<ServerOrder, Failure> {
         if let Some(order) = offers::order(call, tool)? {
             return Ok(order);
         }
         let listed = self.as_imported(peer, tool).await?;
         let mut params = CallToolRequestParams::new(tool.name.clone());
         params.arguments = Some(arguments(call, tool, &listed));
-        Ok(Order::Tool(params))
+        Ok(ServerOrder::Tool(params))
     }
 
     /// Passes the whole answer to the client of the call. For a larger one, the recorded output has to do.

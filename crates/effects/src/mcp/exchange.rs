@@ -38,7 +38,7 @@ const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 
 /// A request that is repeated with the answers to the server's questions.
 #[derive(Debug, Clone)]
-pub(super) enum Order {
+pub(super) enum ServerOrder {
     Tool(CallToolRequestParams),
     Resource(ReadResourceRequestParams),
     Prompt(GetPromptRequestParams),
@@ -53,7 +53,7 @@ pub(super) enum ServerAnswer {
     Document(Map<String, Value>),
 }
 
-impl Order {
+impl ServerOrder {
     fn request(&self) -> ClientRequest {
         match self.clone() {
             Self::Tool(params) => ClientRequest::CallToolRequest(CallToolRequest::new(params)),
@@ -78,7 +78,7 @@ impl Order {
 }
 
 /// A connection and a call that uses it.
-pub(super) struct Exchange<'e> {
+pub(super) struct ServerExchange<'e> {
     pub(super) server: &'e Server,
     pub(super) up: &'e LiveConnection,
     pub(super) tool: &'e McpTool,
@@ -86,13 +86,13 @@ pub(super) struct Exchange<'e> {
     pub(super) timeout: Duration,
 }
 
-impl Exchange<'_> {
+impl ServerExchange<'_> {
     fn link(&self) -> Option<&CallLink> {
         self.tool.link.as_ref()
     }
 
     /// Sends an order until the server has no further questions.
-    pub(super) async fn carry_out(&self, mut order: Order) -> Result<ServerAnswer, Failure> {
+    pub(super) async fn carry_out(&self, mut order: ServerOrder) -> Result<ServerAnswer, Failure> {
         for _ in 0..MAX_ROUNDS {
             match self.send(order.request()).await? {
                 ServerResult::CallToolResult(result) => return Ok(ServerAnswer::Tool(result)),

@@ -39,11 +39,11 @@ pub(super) struct Interactions(Arc<SharedTable>);
 struct SharedTable {
     server: Label,
     redactor: Redactor,
-    table: Mutex<Table>,
+    table: Mutex<CallTable>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct CallTable {
     calls: Vec<InFlight>,
     /// The number of the next call.
     next: u64,
@@ -77,7 +77,7 @@ impl Interactions {
         }))
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, CallTable> {
         // Every change is one step, so a panic of a holder leaves the table whole.
         self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
     }

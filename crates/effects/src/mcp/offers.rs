@@ -21,7 +21,7 @@ use rmcp::service::{Peer, PeerRequestOptions, RoleClient};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::exchange::Order;
+use super::exchange::ServerOrder;
 use super::import::hash;
 use super::{ImportedTool, McpServerOptions, Server};
 use crate::call::{McpTool, ToolCall};
@@ -132,7 +132,7 @@ fn document(
 }
 
 /// Returns the request of a call that reads a resource or a prompt; `None` for a call of a server's tool.
-pub(super) fn order(call: &ToolCall, tool: &McpTool) -> Result<Option<Order>, Failure> {
+pub(super) fn order(call: &ToolCall, tool: &McpTool) -> Result<Option<ServerOrder>, Failure> {
     let text = |name: &str| {
         let value = call.parameters.get(name).and_then(Value::as_str);
         value.map(str::to_owned).ok_or_else(|| {
@@ -142,13 +142,13 @@ pub(super) fn order(call: &ToolCall, tool: &McpTool) -> Result<Option<Order>, Fa
     };
     if tool.definition == *RESOURCE_DEFINITION {
         let params = ReadResourceRequestParams::new(text("uri")?);
-        return Ok(Some(Order::Resource(params)));
+        return Ok(Some(ServerOrder::Resource(params)));
     }
     if tool.definition == *PROMPT_DEFINITION {
         let mut params = GetPromptRequestParams::new(text("name")?);
         let arguments = call.parameters.get("arguments").and_then(Value::as_object);
         params.arguments = arguments.cloned();
-        return Ok(Some(Order::Prompt(params)));
+        return Ok(Some(ServerOrder::Prompt(params)));
     }
     Ok(None)
 }

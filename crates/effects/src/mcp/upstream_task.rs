@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::exchange::{Exchange, ServerAnswer};
+use super::exchange::{ServerExchange, ServerAnswer};
 use crate::call_link::{CallEnd, CallLink};
 use crate::outcome::Failure;
 
@@ -29,7 +29,7 @@ const MAX_TASK: Duration = Duration::from_secs(24 * 3_600);
 /// Timeout of a cancellation.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
-impl Exchange<'_> {
+impl ServerExchange<'_> {
     /// Follows a task to its end.
     pub(super) async fn follow_task(
         &self,

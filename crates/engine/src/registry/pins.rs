@@ -96,7 +96,7 @@ impl PinService {
     #[must_use]
     pub fn entries(&self, caller: &Caller) -> Vec<PinnedEntry> {
         let of_tenant = self.pins.of(&caller.tenant);
-        let mut found = Found::default();
+        let mut found = FoundPins::default();
         for pin in &of_tenant.pinned {
             self.find(caller, pin, &mut found);
         }
@@ -167,7 +167,7 @@ impl PinService {
     }
 
     /// Adds the documents of a pin that the caller may use.
-    fn find(&self, caller: &Caller, pin: &Pin, found: &mut Found) {
+    fn find(&self, caller: &Caller, pin: &Pin, found: &mut FoundPins) {
         let name = pin.name.as_ref().map(ToString::to_string);
         let named = |id: &str| name.clone().unwrap_or_else(|| id.to_owned());
         match pin.subject() {
@@ -219,12 +219,12 @@ fn usable<T>(
 
 /// The entries that were found, with distinct names.
 #[derive(Default)]
-struct Found {
+struct FoundPins {
     names: BTreeSet<String>,
     entries: Vec<PinnedEntry>,
 }
 
-impl Found {
+impl FoundPins {
     fn add(&mut self, name: String, document: PinnedDocument) {
         if self.entries.len() >= PINNED_TOOLS {
             tracing::debug!(limit = PINNED_TOOLS, "a pinned document is beyond the limit");

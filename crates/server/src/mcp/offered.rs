@@ -108,12 +108,12 @@ pub(super) async fn resource(
     let values = Map::from_iter([("uri".to_owned(), json!(uri))]);
     admit(call, "mcp:resources/read server")?;
     match document::<ReadResourceResult>(call, &server.resource_tool, values).await? {
-        Document::Done(mut read) => {
+        ReadOutcome::Done(mut read) => {
             // The gate decides anew for each caller and each time.
             (read.ttl_ms, read.cache_scope) = (Some(0), Some(CacheScope::Private));
             Ok(Some(read.into()))
         }
-        Document::Asks(asks) => Ok(Some(asks.into())),
+        ReadOutcome::Asks(asks) => Ok(Some(asks.into())),
     }
 }
 
@@ -133,8 +133,8 @@ pub(super) async fn prompt(
     ]);
     admit(call, "mcp:prompts/get of a server")?;
     match document::<GetPromptResult>(call, &server.prompt_tool, values).await? {
-        Document::Done(prompt) => Ok(Some(prompt.into())),
-        Document::Asks(asks) => Ok(Some(asks.into())),
+        ReadOutcome::Done(prompt) => Ok(Some(prompt.into())),
+        ReadOutcome::Asks(asks) => Ok(Some(asks.into())),
     }
 }
 
@@ -202,7 +202,7 @@ fn matches(template: &str, uri: &str) -> bool {
 }
 
 /// The outcome of reading something.
-enum Document<T> {
+enum ReadOutcome<T> {
     Done(T),
     Asks(InputRequiredResult),
 }
@@ -212,7 +212,7 @@ async fn document<T: DeserializeOwned>(
     call: &Call,
     tool: &InForce<Tool>,
     values: Map<String, Value>,
-) -> Result<Document<T>, ErrorData> {
+) -> Result<ReadOutcome<T>, ErrorData> {
     let reading = async {
         match LinkedCall::start_or_resume(call, tool.document(), values).await? {
             Ok(linked) => linked.follow(call).await,
@@ -230,14 +230,14 @@ async fn document<T: DeserializeOwned>(
         LinkedOutcome::Ended(CallEnd::Error(error)) => {
             return Err(protocol_error_of(error).unwrap_or_else(|error| protocol_error(&error)));
         }
-        LinkedOutcome::Asks(asks) => return Ok(Document::Asks(asks)),
+        LinkedOutcome::Asks(asks) => return Ok(ReadOutcome::Asks(asks)),
         LinkedOutcome::Report(work) => match work.output.clone() {
             Some(output) if !work.has_failed() => T::deserialize(output).map_err(internal),
             Some(_) | None => Err(unread(&work)),
         },
         LinkedOutcome::Task(task) => Err(goes_on(&task.task.task_id)),
     };
-    read.map(Document::Done)
+    read.map(ReadOutcome::Done)
         .map_err(|error| protocol_error(&error))
 }
 
