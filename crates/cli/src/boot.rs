@@ -336,6 +336,7 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
             .public_url
             .as_deref()
             .and_then(|url| HttpsUrl::parse(url).ok()),
+        pins: config.mcp.pins(),
         ..Settings::default()
     })
 }

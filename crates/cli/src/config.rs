@@ -2,11 +2,9 @@
 
 mod a2a;
 mod auth;
+mod credentials;
 mod evidence;
-mod 
-credentials;
-mod 
-file;
+mod file;
 mod mcp;
 mod models;
 mod paths;
@@ -31,10 +29,10 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use a2a::A2aConfig;
 pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig};
-pub(crate) use evidence::EvidenceConfig;
 pub(crate) use credentials::{
     ClientAuthConfig, CredentialConfig, CredentialKindConfig, CredentialsConfig, StaticSecretConfig,
 };
+pub(crate) use evidence::EvidenceConfig;
 use file::ConfigFile;
 pub(crate) use mcp::{McpConfig, McpCredentialConfig, McpServerConfig, RegistryConfig};
 pub(crate) use models::{
@@ -249,7 +247,7 @@ pub(crate) struct ToolsConfig {
     pub(crate) executor_lease_ms: u64,
     /// Grants of the built-in tools, for every tenant; nothing by default.
     pub(crate) builtin: BuiltinConfig,
-/// Grants of tenants, in place of `environment`, `egress` and `builtin`.
+    /// Grants of tenants, in place of `environment`, `egress` and `builtin`.
     pub(crate) tenants: BTreeMap<TenantId, TenantToolsConfig>,
 }
 
@@ -403,7 +401,7 @@ impl Default for Config {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
             server: None,
             api_key: None,
-        model: ModelConfig::default(),
+            model: ModelConfig::default(),
             auth: AuthConfig::default(),
             limits: LimitsConfig::default(),
             quotas: QuotasConfig::default(),
@@ -643,9 +641,9 @@ fn config_file(flags: &Flags) -> Option<PathBuf> {
 
 /// The default configuration file, which need not exist; none without a home.
 fn default_file() -> Option<PathBuf> {
-        let home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".config")))?;
-        Some(home.join("charter").join("config.toml"))
+    let home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".config")))?;
+    Some(home.join("charter").join("config.toml"))
 }
 
 fn default_data_dir() -> PathBuf {

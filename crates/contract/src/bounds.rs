@@ -379,6 +379,20 @@ bounds! {
     CONTENT_ANSWER_BYTES = 8 * MIB, Bytes;
     /// Concurrent tool calls of the Model Context Protocol, for all callers.
     MCP_CALLS = 512, Count;
+    /// Pinned tools, skills and playbooks of one caller.
+    PINNED_TOOLS = 128, Count;
+    /// Resources, resource templates and prompts of one MCP server that clients are offered, of each kind.
+    OFFERED_ENTRIES = 1_000, Count;
+    /// Running calls of pinned tools, and ended ones whose results are still kept, in one process.
+    LINKED_CALLS = 1_000, Count;
+    /// Messages of a running call of a pinned tool that wait for its client.
+    LINKED_EVENTS = 256, Count;
+    /// Whole result of a call of a pinned tool, as JSON; of a larger one the client gets the recorded output.
+    LINKED_RESULT_BYTES = 8 * MIB, Bytes;
+    /// Open questions of an MCP server in one call.
+    SERVER_QUESTIONS = 16, Count;
+    /// These questions, as JSON.
+    SERVER_QUESTION_BYTES = 64 * KIB, Bytes;
     /// Text examined for its intent; for a longer text only the beginning and the end are.
     INTENT_BYTES = 8 * KIB, Bytes;
     /// Identifier shapes from a catalogue's parameters to recognise in a text, by pattern and by example each.

@@ -12,6 +12,7 @@ pub mod guardrail;
 pub mod heading;
 pub mod lens;
 pub mod mission_type;
+pub mod pin;
 mod placeholders;
 pub mod playbook;
 pub mod policy;

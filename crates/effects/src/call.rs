@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin_grants::BuiltinTool;
+use crate::call_link::CallLink;
 use crate::egress::HostPattern;
 use crate::outcome::ToolOutcome;
 use crate::package::PackageFiles;
@@ -202,6 +203,8 @@ pub struct McpTool {
     pub wire_names: BTreeMap<String, String>,
     /// Whether an interrupted call may be retried.
     pub repeat: Repeat,
+    /// The link to the client that waits for the call and takes part in it; absent for most calls.
+    pub link: Option<CallLink>,
 }
 
 /// Bounds of one call. The default suits a tool that reads a cloud API.

@@ -72,6 +72,7 @@ pub mod allocator;
 mod builtin;
 mod builtin_grants;
 mod call;
+mod call_link;
 mod egress;
 mod extract;
 mod http;
@@ -102,12 +103,14 @@ pub use call::{
     ClientCall, ClientGrants, DryRun, HttpTool, Language, Limits, McpTool, Repeat, ScriptTool,
     Target, ToolCall, ToolImplementation, ToolRunner,
 };
+pub use call_link::{CallClient, CallEnd, CallEvent, CallLink, Unanswered};
 pub use egress::{HostPattern, HostPatternError};
 pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};
 pub use http::{PlainHttp, base as operator_address};
 pub use mcp::{
     ImportedTool, Imports, McpServerOptions, McpServerState, McpServers, McpTransport,
-    SecretHeader, ServerCredential, ServerImports, SkippedTool, ToolSelection, import_tools,
+    SecretHeader, ServerCredential, ServerImports, ServerOffers, SkippedTool, ToolSelection,
+    import_tools, prompt_tool, resource_tool,
 };
 pub use models::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelListener, ModelOptions,

@@ -7,20 +7,25 @@
 mod call;
 mod connect;
 mod content;
+mod exchange;
 #[cfg(test)]
 mod fake;
 mod handshake;
 mod http;
 mod import;
+mod interactions;
 mod keep;
 mod lines;
-
+mod offers;
 mod personal;
+mod questions;
 
 mod selection;
 
 #[cfg(test)]
 mod tests;
+
+mod upstream_task;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -41,10 +46,13 @@ use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::redact::Redactor;
 use crate::telemetry::TraceContext;
 use crate::{HostPattern, Sandbox};
+use interactions::Interactions;
 use keep::{Keeper, Link};
+
 use personal::PersonalConnections;
 
 pub use import::import_tools;
+pub use offers::{ServerOffers, prompt_tool, resource_tool};
 pub use selection::ToolSelection;
 
 /// A registered server.
@@ -66,7 +74,7 @@ pub struct McpServerOptions {
     pub refresh: Duration,
     /// Trace context to send with each call.
     pub trace: TraceContext,
-/// The credential that each call needs; without one, all calls share the server's own connection.
+    /// The credential that each call needs; without one, all calls share the server's own connection.
     pub credential: Option<ServerCredential>,
 }
 
@@ -79,6 +87,10 @@ pub struct ServerCredential {
     pub variable: String,
     /// The header that has its secret, for a link. `authorization` has it as a bearer token.
     pub header: String,
+    /// Whether clients take part in calls of its tools, so that the server may ask their users questions.
+    pub asks: bool,
+    /// Whether its resources and prompts are offered to clients.
+    pub offers: bool,
 }
 
 /// How to connect to a server.
@@ -151,6 +163,8 @@ pub struct ServerImports {
     pub tools: Vec<ImportedTool>,
     /// Tools that the catalogue does not contain.
     pub left_out: Vec<SkippedTool>,
+    /// Its resources and prompts.
+    pub offers: ServerOffers,
     /// How long the server took to answer the first message of the current connection.
     pub started_in: Option<Duration>,
 }
@@ -328,6 +342,7 @@ impl Imports {
             state: McpServerState::Connecting,
             tools: Vec::new(),
             left_out: Vec::new(),
+            offers: ServerOffers::default(),
             started_in: None,
         };
         Self {
@@ -368,5 +383,9 @@ impl Server {
             look_again: Arc::default(),
             options,
         }
+    }
+    /// Creates the table of calls of a new connection.
+    fn interactions(&self) -> Interactions {
+        Interactions::new(self.options.name.clone(), self.redactor.clone())
     }
 }

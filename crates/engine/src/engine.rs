@@ -42,6 +42,7 @@ use crate::execution::evidence::EvidenceService;
 use crate::execution::evidence_log::EvidenceLogService;
 use crate::execution::executors::{ClientCalls, ExecutorService, TargetRouter};
 use crate::execution::explain::GateService;
+use crate::execution::linked_calls::LinkedCallService;
 use crate::execution::outputs::OutputBudgetRunner;
 use crate::execution::replicas::ReplicaService;
 use crate::execution::runs::{
@@ -66,6 +67,7 @@ use crate::maintenance::{MaintenanceParts, MaintenanceService, MaintenanceSettin
 use crate::missions::{AssignmentService, MissionService, MissionViewService};
 use crate::registry::indexing::IndexService;
 use crate::registry::packages::PackageService;
+use crate::registry::pins::PinService;
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
 use crate::registry::skill_scripts::SkillScriptService;
@@ -307,6 +309,18 @@ impl Engine {
     #[must_use]
     pub fn tool_registrations(&self) -> &Arc<ToolRegistrationService> {
         &self.services.tool_registrations
+    }
+
+    /// Returns what clients of the Model Context Protocol are offered as tools of their own.
+    #[must_use]
+    pub fn pins(&self) -> &Arc<PinService> {
+        &self.services.pins
+    }
+
+    /// Returns the calls of tools whose clients take part in them.
+    #[must_use]
+    pub fn linked_calls(&self) -> &Arc<LinkedCallService> {
+        &self.execution.linked_calls
     }
 
     /// Returns the indexes of all texts.

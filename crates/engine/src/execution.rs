@@ -8,6 +8,7 @@ pub(crate) mod evidence_log;
 pub(crate) mod executors;
 pub(crate) mod explain;
 pub(crate) mod findings;
+pub(crate) mod linked_calls;
 pub(crate) mod outputs;
 pub(crate) mod replicas;
 pub(crate) mod runs;

@@ -42,7 +42,7 @@ pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::{ScriptGrant, SkillFile};
-pub use charter_effects::DryRun;
+pub use charter_effects::{CallClient, CallEnd, CallEvent, CallLink, DryRun};
 pub use conversation::candidates::{
     CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
 };
@@ -53,7 +53,8 @@ pub use conversation::requests::{
 };
 pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{
-    Task, TaskContent, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskService, TaskState,
+    Task, TaskContent, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskService,
+    TaskState,
 };
 pub use conversation::tool_invocations::{InvocationOutcome, ToolInvocationService};
 pub use engine::{Engine, Ports};
@@ -72,6 +73,7 @@ pub use execution::executors::{ExecutorService, LeaseRenewal, LeaseRequest};
 pub use execution::explain::{
     AssumedFacts, CallExplanation, CallOrigin, GateService, HypotheticalCall,
 };
+pub use execution::linked_calls::LinkedCallService;
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
     Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt, RunEventPage,
@@ -88,8 +90,8 @@ pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
 pub use ground::ids::{IdSource, RandomIds};
 pub use ground::settings::{
-    Approvers, ClientTools, LensSettings, MemorySettings, ProcessRole, Quota, Quotas, Settings,
-    SkillVectors,
+    Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota, Quotas,
+    Settings, SkillVectors, TenantPins,
 };
 pub use ground::telemetry::TELEMETRY;
 pub use ground::vault::SealingKeys;
@@ -126,16 +128,17 @@ pub use knowledge::memory::{
 pub use maintenance::MaintenanceService;
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactView, AssignmentBrief, AssignmentCall, AssignmentPage,
-    AssignmentService, AssignmentSubmission, AssignmentView, BundleChecked, BundleFault, CoverageGapView, MissionArtifactPage,
-    MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplay,
-    MissionService, MissionStarted, MissionSummary, MissionTaskView, MissionView,
-    MissionViewService, Offline, ProposalView, check_bundle,
+    AssignmentService, AssignmentSubmission, AssignmentView, BundleChecked, BundleFault,
+    CoverageGapView, MissionArtifactPage, MissionEvent, MissionEventPage, MissionImported,
+    MissionOrder, MissionPage, MissionReplay, MissionService, MissionStarted, MissionSummary,
+    MissionTaskView, MissionView, MissionViewService, Offline, ProposalView, check_bundle,
 };
 pub use registry::indexing::IndexService;
 pub use registry::packages::{
     Difference, DocumentChange, DocumentVersionChange, PackageDiff, PackageReport, PackageService,
     PackageVersionDiff, PackageView, RegistrationReport, RoutingTestResult, VersionRange,
 };
+pub use registry::pins::{OfferedServer, PinService, PinnedDocument, PinnedEntry};
 pub use registry::route_examples::{
     ExampleDecision, RouteExampleEventRef, RouteExampleListing, RouteExampleService,
     RouteExampleShown,
@@ -145,6 +148,5 @@ pub use registry::routing::{
     ThresholdOverrides, VerdictView,
 };
 pub use registry::skill_scripts::SkillScriptService;
-pub use registry::tool_search::{FoundTool, ToolSearchService
-, WorkArea, WorkAreas};
+pub use registry::tool_search::{FoundTool, ToolSearchService, WorkArea, WorkAreas};
 pub use registry::tools::{TOOLS_PACKAGE, ToolRegistered, ToolRegistrationService};

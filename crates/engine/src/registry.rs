@@ -3,6 +3,7 @@
 
 pub(crate) mod indexing;
 pub(crate) mod packages;
+pub(crate) mod pins;
 pub(crate) mod route_examples;
 pub(crate) mod routing;
 pub(crate) mod skill_scripts;

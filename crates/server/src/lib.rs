@@ -37,7 +37,7 @@ mod transfer;
 pub use agent_card::A2aIdentity;
 pub use auth::{Access, AccessError, ApiKey};
 pub use limits::Limits;
-pub use mcp::{EngineLoader, LineTransport, LocalMcp, McpError, only_reads};
+pub use mcp::{EngineLoader, LineTransport, ListMode, LocalMcp, McpError, only_reads};
 pub use openapi::document as openapi_document;
 pub use router::{probes, router};
 pub use serve::serve;

@@ -11,11 +11,16 @@ mod call;
 mod content;
 mod failure;
 mod lines;
+mod linked;
 mod loading;
 mod local;
+mod log_level;
 mod message;
 mod mission;
 mod mount;
+mod offered;
+mod passing;
+mod pinned;
 mod progress;
 mod prompts;
 mod question;
@@ -43,13 +48,14 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse,
     GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
-    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, RequestStateCodec, ServerCapabilities, ServerConfig, Tool,
-    UpdateTaskParams,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, RequestStateCodec, ServerCapabilities,
+    ServerConfig, Tool, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
 use tracing::{Instrument, Span};
 use uuid::Uuid;
 
@@ -67,6 +73,8 @@ pub use table::only_reads;
 use call::Call;
 use failure::{invalid_cursor, protocol_error, unsupported_method};
 use loading::LoadingEngine;
+
+use log_level::SessionLogLevel;
 
 /// The supported revisions, oldest first.
 const VERSIONS: [ProtocolVersion; 3] = [
@@ -91,6 +99,11 @@ const LIST_PATIENCE: Duration = Duration::from_secs(2);
 /// The tool whose description names the areas of work behind it.
 const DESCRIBED: &str = "find";
 
+tokio::task_local! {
+    /// The caller of the HTTP request that this task serves: the SDK looks up a tool without its request.
+    static ADMITTED: Caller;
+}
+
 /// The source of the caller of a connection's requests.
 #[derive(Debug, Clone)]
 enum ConnectionIdentity {
@@ -107,6 +120,17 @@ struct Shared {
     seal: RequestStateCodec,
     /// Running tool calls.
     calls: Shares,
+    /// Whether a list of tools waits for the engine.
+    list: ListMode,
+}
+
+/// When the list of tools is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListMode {
+    /// At once, even while the engine loads.
+    AtOnce,
+    /// When the engine is loaded: the configuration pins documents, which are tools of their own.
+    Loaded,
 }
 
 /// The server's side of one connection.
@@ -114,17 +138,19 @@ struct Shared {
 pub(crate) struct Mcp {
     shared: Arc<Shared>,
     identity: ConnectionIdentity,
+    log_level: SessionLogLevel,
 }
 
 impl Shared {
     /// `refused` counts the calls without a free slot.
-    fn new(engine: LoadingEngine, refused: Counter) -> Self {
+    fn new(engine: LoadingEngine, list: ListMode, refused: Counter) -> Self {
         // Two random 128-bit numbers: a key that no other process and no client knows.
         let key = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes);
         Self {
             engine,
             seal: RequestStateCodec::new_unchecked(key.concat()),
             calls: Use::Calls.shared(MCP_CALLS, refused),
+            list,
         }
     }
 }
@@ -181,14 +207,15 @@ impl Mcp {
 
     async fn call(&self, context: RequestContext<RoleServer>) -> Result<Call, ErrorData> {
         let caller = self.caller(&context)?;
-        let begun = Call::begin(Arc::clone(&self.shared), caller, context).await;
+        let log_level = self.log_level.of(&context);
+        let begun = Call::begin(Arc::clone(&self.shared), caller, context, log_level).await;
         begun.map_err(|error| protocol_error(&error))
     }
 }
 
 impl ServerHandler for Mcp {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_completions()
             .enable_prompts()
             .enable_resources()
@@ -196,6 +223,8 @@ impl ServerHandler for Mcp {
             .enable_tasks()
             .enable_skills()
             .build();
+        // The SDK's method is deprecated, as logging is in revision 2026-07-28.
+        capabilities.logging = Some(JsonObject::new());
         ServerConfig::new(capabilities)
             .with_server_info(
                 Implementation::new("charter", env!("CARGO_PKG_VERSION")).with_title("Charter"),
@@ -209,7 +238,12 @@ impl ServerHandler for Mcp {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        table::find(name).map(|entry| (entry.tool)())
+        if let Some(entry) = table::find(name) {
+            return Some((entry.tool)());
+        }
+        let caller = ADMITTED.try_with(Clone::clone).ok()?;
+        let entry = self.shared.engine.now()?.pins().entry(&caller, name)?;
+        Some(pinned::listed(&entry))
     }
 
     async fn list_tools(
@@ -223,6 +257,11 @@ impl ServerHandler for Mcp {
             .iter()
             .filter(|entry| (entry.serves)(&caller) && entry.admit(&caller).is_ok());
         let mut tools: Vec<Tool> = serving.map(|entry| (entry.tool)()).collect();
+        let pinned = self.pinned(&caller, &context).await?;
+        let admitted = pinned
+            .iter()
+            .filter(|entry| pinned::admit(entry, &caller).is_ok());
+        tools.extend(admitted.map(pinned::listed));
         self.describe_areas(&mut tools, &caller).await;
         Ok(ListToolsResult::with_all_items(tools))
     }
@@ -233,11 +272,16 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(entry) = table::find(&request.name) else {
-            let message = format!("there is no tool `{}`", request.name);
-            return Err(ErrorData::invalid_params(message, None));
+            let called = self.call_pinned(&request, context).await?;
+            return called.ok_or_else(|| {
+                let message = format!("there is no tool `{}`", request.name);
+                ErrorData::invalid_params(message, None)
+            });
         };
         let span = span_of(&context);
-        let call = self.call(context).await?.with_round_state(&request)?;
+        let (answers, state) = (&request.input_responses, &request.request_state);
+        let call = self.call(context).await?;
+        let call = call.with_round_state(answers.as_ref(), state.as_ref())?;
         if let Err(error) = entry.admit(&call.caller) {
             return Ok(call.failed(&error).into());
         }
@@ -266,8 +310,14 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         one_page(request)?;
-        self.caller(&context)?;
-        Ok(resources::templates())
+        let caller = self.caller(&context)?;
+        let mut listed = resources::templates();
+        if let Some(engine) = self.shared.engine.now() {
+            listed
+                .resource_templates
+                .extend(offered::templates(&engine, &caller));
+        }
+        Ok(listed)
     }
 
     async fn read_resource(
@@ -275,8 +325,10 @@ impl ServerHandler for Mcp {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = resources::read(&self.call(context).await?, &request.uri).await;
-        read.map(ReadResourceResponse::from)
+        let call = self.call(context).await?;
+        let (answers, state) = (&request.input_responses, &request.request_state);
+        let call = call.with_round_state(answers.as_ref(), state.as_ref())?;
+        resources::read(&call, &request.uri).await
     }
 
     async fn list_prompts(
@@ -293,10 +345,11 @@ impl ServerHandler for Mcp {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
         let call = self.admitted("prompts/get", context).await?;
-        let prompt = prompts::get(&call, &request.name, &arguments);
-        prompt.map(GetPromptResponse::from)
+        let (answers, state) = (&request.input_responses, &request.request_state);
+        let call = call.with_round_state(answers.as_ref(), state.as_ref())?;
+        let arguments = request.arguments.unwrap_or_default();
+        prompts::get(&call, &request.name, arguments).await
     }
 
     async fn complete(
@@ -306,6 +359,29 @@ impl ServerHandler for Mcp {
     ) -> Result<CompleteResult, ErrorData> {
         let call = self.admitted("completion/complete", context).await?;
         prompts::complete(&call, &request)
+    }
+
+    /// Sets the least severe log messages for a session. In revision 2026-07-28 each request names its own.
+    #[expect(
+        deprecated,
+        reason = "the SDK deprecates logging, which older clients use"
+    )]
+    async fn set_level(
+        &self,
+        request: rmcp::model::SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let version = context.protocol_version();
+        if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
+            return Err(unsupported_method("logging/setLevel of this revision"));
+        }
+        let caller = self.caller(&context)?;
+        operations::admit("mcp:logging/setLevel", &caller)
+            .map_err(|error| protocol_error(&error))?;
+        if let Ok(Value::String(level)) = serde_json::to_value(request.level) {
+            self.log_level.set(level);
+        }
+        Ok(())
     }
 
     async fn get_task(

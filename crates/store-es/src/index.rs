@@ -175,7 +175,10 @@ impl EsSkillIndex {
         let mut refused = BTreeMap::new();
         let mut model = None;
         for scope in scopes {
-            if generation.scopes.contains_key(&names::of_scope(name, scope)) {
+            if generation
+                .scopes
+                .contains_key(&names::of_scope(name, scope))
+            {
                 continue;
             }
             let made_for = match model.take() {
@@ -268,7 +271,10 @@ fn writable<'c>(
     let (mut written, mut failed) = (Vec::new(), Vec::new());
     for change in changes {
         let (scope, id) = change.key();
-        if generation.scopes.contains_key(&names::of_scope(name, scope)) {
+        if generation
+            .scopes
+            .contains_key(&names::of_scope(name, scope))
+        {
             written.push(change);
         } else if let (IndexChange::Put(_), Some(reason)) = (change, refused.get(scope)) {
             failed.push(FailedEntry {

@@ -97,10 +97,19 @@ mod tests {
         let of = |index: &'static str| generation("agent_skills", index);
         assert_eq!(of("agent_skills-7f"), Some("agent_skills-7f"));
         assert_eq!(of("agent_skills-7f.global"), Some("agent_skills-7f"));
-        for other in ["agent_skills", "agent_skills-", "agent_skills-test-7f", "other-7f"] {
+        for other in [
+            "agent_skills",
+            "agent_skills-",
+            "agent_skills-test-7f",
+            "other-7f",
+        ] {
             assert_eq!(of(other), None, "{other}");
         }
-        let alias = scope_alias("agent_skills", "agent_skills-7f", "agent_skills-7f.tenant-a");
+        let alias = scope_alias(
+            "agent_skills",
+            "agent_skills-7f",
+            "agent_skills-7f.tenant-a",
+        );
         assert_eq!(alias, "agent_skills.tenant-a");
     }
 }

@@ -66,9 +66,9 @@ fn conditions(sight: &SkillVisibility) -> Option<Vec<Value>> {
         SkillVisibility::Only(ids) if ids.is_empty() => None,
         SkillVisibility::Only(ids) => Some(vec![json!({"terms": {"skill_id": ids}})]),
         SkillVisibility::AllBut(ids) if ids.is_empty() => Some(Vec::new()),
-        SkillVisibility::AllBut(ids) => {
-            Some(vec![json!({"bool": {"must_not": [{"terms": {"skill_id": ids}}]}})])
-        }
+        SkillVisibility::AllBut(ids) => Some(vec![
+            json!({"bool": {"must_not": [{"terms": {"skill_id": ids}}]}}),
+        ]),
     }
 }
 

@@ -9,8 +9,9 @@ use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::content::{ContentDigest, ToolContent};
 use charter_contract::ids::{
-    ApprovalId, AssignmentId, DocumentId, EvidenceId, KeyId, LeaseId, Label, MemoryId, MissionId, PackageName, RequestId,
-    RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId, UserId,
+    ApprovalId, AssignmentId, DocumentId, EvidenceId, KeyId, Label, LeaseId, MemoryId, MissionId,
+    PackageName, RequestId, RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId,
+    UserId,
 };
 use charter_contract::mission::ArtifactKind;
 use charter_contract::route_example::RoutedKind;

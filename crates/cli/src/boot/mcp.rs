@@ -10,16 +10,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
-use charter_contract::catalogue::tool::VariableName;
-use charter_contract::ids::Label;
-use charter_effects::{
-    HostPattern, McpServerOptions, McpServers, McpTransport, Sandbox, SecretHeader,
-
-ServerCredential, ToolSelection,
-};
 use crate::config::{Config, McpCredentialConfig, McpServerConfig};
 use crate::telemetry;
+use anyhow::{Context, bail, ensure};
+use charter_contract::catalogue::pin::PinSubject;
+use charter_contract::catalogue::tool::{IMPORTED_PREFIX, VariableName};
+use charter_contract::ids::Label;
+use charter_domain::glob;
+use charter_effects::{
+    HostPattern, McpServerOptions, McpServers, McpTransport, Sandbox, SecretHeader,
+    ServerCredential, ToolSelection,
+};
 use program::Program;
 use registry::RegistryAccess;
 
@@ -63,6 +64,7 @@ pub(crate) async fn connect(
     sandbox: &Arc<Sandbox>,
     waiting: McpConsumer,
 ) -> anyhow::Result<Option<McpServers>> {
+    check_offers(config)?;
     if config.mcp.servers.is_empty() {
         return Ok(None);
     }
@@ -111,7 +113,7 @@ fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<M
         timeout: Duration::from_millis(server.timeout_ms),
         refresh: Duration::from_secs(server.refresh_s),
         trace: telemetry::trace_context(config),
-    credential: match &server.credential {
+        credential: match &server.credential {
             Some(credential) => {
                 Some(server_credential(server, credential).context("`credential`")?)
             }
@@ -145,7 +147,56 @@ fn server_credential(
         name: credential.name.clone(),
         variable,
         header: header.to_owned(),
+        asks: may_be_pinned(config, &server.name),
+        offers: may_be_offered(config, &server.name),
     })
+}
+
+/// Checks what clients are offered.
+fn check_offers(config: &Config) -> anyhow::Result<()> {
+    let pins = config.mcp.pins();
+    for offer in pins.all() {
+        for pin in &offer.pinned {
+            if let Some(fault) = pin.fault() {
+                bail!("mcp: a pinned entry is not valid: {fault}");
+            }
+        }
+        for name in &offer.offered {
+            let mut servers = config.mcp.servers.iter();
+            let is_known = servers.any(|server| server.name == name.as_str());
+            ensure!(
+                is_known,
+                "mcp: `resources_of` names {name}, but no MCP server has this name"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether clients may call tools of a server as pinned tools, in any tenant.
+fn may_be_pinned(config: &Config, server: &str) -> bool {
+    let own = format!("{IMPORTED_PREFIX}{server}");
+    let within =
+        |inner: &str, outer: &str| inner == outer || inner.starts_with(&format!("{outer}."));
+    let pins = config.mcp.pins();
+    pins.all().any(|offer| {
+        let mut pinned = offer.pinned.iter();
+        offer.of_agents
+            || pinned.any(|pin| match pin.subject() {
+                Some(PinSubject::Tool(id)) => {
+                    let stem = glob::stem(id);
+                    stem.is_empty() || within(stem, &own) || within(&own, stem)
+                }
+                Some(PinSubject::Skill(_) | PinSubject::Playbook(_)) | None => false,
+            })
+    })
+}
+
+/// Whether clients are offered the resources and prompts of a server, in any tenant.
+fn may_be_offered(config: &Config, server: &str) -> bool {
+    let pins = config.mcp.pins();
+    pins.all()
+        .any(|offer| offer.offered.iter().any(|name| name.as_str() == server))
 }
 
 /// A name without dots, so that no two servers' tools can have one id.
@@ -176,7 +227,8 @@ fn transport(config: &Config, server: &McpServerConfig) -> anyhow::Result<McpTra
                 && server.docker.is_none()
                 && server.readable.is_empty()
                 && server.writable.is_empty();
-            ensure!(of_a_program,
+            ensure!(
+                of_a_program,
                 "`args`, `environment`, `registry`, `docker`, `readable` and `writable` need a `command`"
             );
             let headers = server.headers.iter().map(|(name, variable)| {
@@ -222,7 +274,7 @@ fn stdio(
     for entry in &server.environment {
         match entry.split_once('=') {
             Some((name, value)) => settings.push((name.to_owned(), value.to_owned())),
-            None=> environment.push((entry.clone(), value_of(entry)?)),
+            None => environment.push((entry.clone(), value_of(entry)?)),
         }
     }
     Ok(McpTransport::Stdio {
@@ -264,10 +316,15 @@ enum PathKind {
 }
 
 /// Resolves granted paths. They lie outside the server's own data, and none is a key of the server.
-fn granted(config: &Config, key: &str, given: &[PathBuf],
+fn granted(
+    config: &Config,
+    key: &str,
+    given: &[PathBuf],
     kind: PathKind,
 ) -> anyhow::Result<Vec<PathBuf>> {
-    given.iter().map(|path| granted_path(config, path, kind).with_context(|| format!("`{key}`: {path:?}")))
+    given
+        .iter()
+        .map(|path| granted_path(config, path, kind).with_context(|| format!("`{key}`: {path:?}")))
         .collect()
 }
 
@@ -285,7 +342,11 @@ fn granted_path(config: &Config, path: &Path, kind: PathKind) -> anyhow::Result<
         "it overlaps the data directory {}",
         config.data_dir.display()
     );
-    for key in [config.evidence_key_file(), config.card_key_file(), config.credentials_key_file()] {
+    for key in [
+        config.evidence_key_file(),
+        config.card_key_file(),
+        config.credentials_key_file(),
+    ] {
         ensure!(real_or_named(key) != real, "it is a key of this server");
     }
     Ok(real)

@@ -27,12 +27,9 @@ const NAMED: usize = 8;
 /// The commands that list the entries of a kind, in addition to `charter list`.
 const LISTINGS: [(&str, &str); 21] = [
     ("agent skill", "charter skills tree"),
-    ("approval", "charter approvals list"
-),
-    ("assignment", "charter mission assignments"
-),
-    ("credential", "charter credential list"
-),
+    ("approval", "charter approvals list"),
+    ("assignment", "charter mission assignments"),
+    ("credential", "charter credential list"),
     ("domain lens", "charter lens list"),
     ("event of the run", "charter runs show ID"),
     ("evidence", "charter evidence list"),

@@ -135,6 +135,10 @@ fn shown(manifest: &Manifest, place: &Path) -> Value {
 
 /// The files of signing keys, which are to be kept apart from the data that they signed.
 fn keys(config: &Config) -> Vec<PathBuf> {
-    let keys = [config.evidence_key_file(), config.card_key_file()];
+    let keys = [
+        config.evidence_key_file(),
+        config.card_key_file(),
+        config.credentials_key_file(),
+    ];
     keys.into_iter().filter(|file| file.exists()).collect()
 }

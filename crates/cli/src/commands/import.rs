@@ -72,18 +72,18 @@ pub(crate) struct OpenApiImport {
     /// The value of a variable in the server's URL; repeatable.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     server_variable: Vec<(String, String)>,
-    
-/// Start a server with the import alone and ask three of its questions; exit 1 when one is not answered by its
+
+    /// Start a server with the import alone and ask three of its questions; exit 1 when one is not answered by its
     /// operation. Tools have the grants of the configuration.
     #[arg(long = "try")]
     is_tried: bool,
-    
-/// The credential of the configuration that has the value of a variable, in place of `tools.environment`;
+
+    /// The credential of the configuration that has the value of a variable, in place of `tools.environment`;
     /// repeatable.
     #[arg(long, value_name = "VARIABLE=NAME", value_parser = variable)]
     credential: Vec<(String, String)>,
-    
-/// Show what would happen, and write nothing.
+
+    /// Show what would happen, and write nothing.
     #[arg(long)]
     dry_run: bool,
 }
@@ -145,11 +145,11 @@ async fn import_openapi(
         true => trial::run(&packages, dry_run, config).await?,
         false => Vec::new(),
     };
-    let report = report(&api, &packages , &tried);
+    let report = report(&api, &packages, &tried);
     output::print(format, &report, |_| {
         summary(&api, &packages, &tried, command.dry_run)
     })?;
-        let is_right = tried.iter().all(|question| question.is_right);
+    let is_right = tried.iter().all(|question| question.is_right);
     Ok(if is_right { EXIT_OK } else { EXIT_NEGATIVE })
 }
 

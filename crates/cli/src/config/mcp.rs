@@ -1,14 +1,15 @@
 //! The MCP servers whose tools are imported, in the configuration. Startup checks names and paths.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use 
-charter_contract::ids::Label;
-use 
-clap::ValueEnum;
-use 
-schemars::JsonSchema;
+use charter_contract::catalogue::pin::Pin;
+use charter_contract::ids::{Label, TenantId};
+use charter_engine::{Pins, TenantPins};
+
+use charter_contract::ids::Label;
+use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::paths::{FilePath, ProgramPath};
@@ -19,6 +20,46 @@ use super::paths::{FilePath, ProgramPath};
 pub(crate) struct McpConfig {
     /// The servers; their tools are named `mcp.<name>.<tool>`.
     pub(crate) servers: Vec<McpServerConfig>,
+    /// What the clients of each tenant that is not named below are offered beside Charter's own tools.
+    pub(crate) offer: McpOfferConfig,
+    /// What the clients of these tenants are offered, in place of the above.
+    pub(crate) tenants: BTreeMap<TenantId, McpOfferConfig>,
+}
+
+/// What clients are offered beside Charter's own tools. Nothing by default.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct McpOfferConfig {
+    /// Tools, skills and playbooks that are tools of their own: `{ tool = "mcp.files.*" }`, `{ skill = "…" }` or
+    /// `{ playbook = "…" }`, with an optional `name`.
+    pub(crate) pinned: Vec<Pin>,
+    /// Names of MCP servers whose resources and prompts are offered.
+    pub(crate) resources_of: BTreeSet<Label>,
+    /// Whether the pins in registered agents apply.
+    pub(crate) pins_of_agents: bool,
+}
+
+impl McpConfig {
+    /// The pins as the engine takes them.
+    pub(crate) fn pins(&self) -> Pins {
+        let tenants = self.tenants.iter();
+        Pins {
+            each: self.offer.pins(),
+            tenants: tenants
+                .map(|(tenant, offer)| (tenant.clone(), offer.pins()))
+                .collect(),
+        }
+    }
+}
+
+impl McpOfferConfig {
+    fn pins(&self) -> TenantPins {
+        TenantPins {
+            pinned: self.pinned.clone(),
+            offered: self.resources_of.clone(),
+            of_agents: self.pins_of_agents,
+        }
+    }
 }
 
 /// One MCP server: a program (`command`) or a link (`url`).
@@ -64,20 +105,19 @@ pub(crate) struct McpServerConfig {
     /// that it may use.
     #[serde(default)]
     pub(crate) egress: Vec<String>,
-    
-/// The credential that each call uses, over a connection of its own for each user's secret. The tools are listed
+    /// The credential that each call uses, over a connection of its own for each user's secret. The tools are listed
     /// without it, with `environment` or `headers` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) credential: Option<McpCredentialConfig>,
-    
-/// The only tools that are offered, by the server's names; all if absent.
+
+    /// The only tools that are offered, by the server's names; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tools: Option<Vec<String>>,
     /// Tools that are not offered, by the server's names.
     #[serde(default)]
     pub(crate) deny: Vec<String>,
-    
-/// The tools that only read, by the server's names. All others count as writing, regardless of the server's
+
+    /// The tools that only read, by the server's names. All others count as writing, regardless of the server's
     /// annotations.
     #[serde(default)]
     pub(crate) readonly: Vec<String>,
@@ -93,7 +133,6 @@ pub(crate) struct McpServerConfig {
     pub(crate) refresh_s: u64,
 }
 
-
 /// The credential of a server's calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -107,7 +146,6 @@ pub(crate) struct McpCredentialConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<String>,
 }
-
 
 impl McpServerConfig {
     /// A server with the default limits, without a program or link.
@@ -154,7 +192,6 @@ impl RegistryConfig {
         }
     }
 }
-
 
 fn start_timeout_ms() -> u64 {
     60_000

@@ -100,7 +100,7 @@ impl Estate {
 }
 
 /// The folder of the virtual environment's interpreter, unless it is the system's.
-fn python_folder() -> Option<PathBuf> {
+pub(crate) fn python_folder() -> Option<PathBuf> {
     let python = installed().join("venv/bin/python");
     let real = python.canonicalize().unwrap();
     let folder = real.ancestors().nth(2).unwrap().to_owned();
@@ -270,10 +270,19 @@ fn tools_of_servers_are_imported_and_called_like_any_other() {
     assert!(!server.log().contains(SECRET));
 }
 
-/// Regardless of the server's annotations, a write waits for an approval, and happens once.
+/// Offers all tools of the server `local` to the clients of one tenant, under their own names.
+const PINNED: &str = "[mcp.tenants.acme]\npinned = [{ tool = \"mcp.local.*\" }]";
+
+/// The names of the tools that a client of the Model Context Protocol is offered.
+fn offered(api: &Api) -> Vec<String> {
+    let listed = api.mcp(&json!({}), "tools/list", None, json!({}));
+    ids(&listed["result"]["tools"], "name")
+}
+
+/// Regardless of the server's annotations, a write waits for an approval, and happens once; also as a pinned tool.
 #[test]
 fn b000_10_an_imported_write_waits_for_an_approval_and_happens_once() {
-    let estate = Estate::new().sdk("local", "");
+    let estate = Estate::new().sdk("local", PINNED);
     let (_home, server, folder) = estate.serve();
     let [uma, ann, bob] = ["uma", "ann", "bob"].map(|key| server.key(key));
     let changes = || std::fs::read_to_string(folder.join("log")).unwrap_or_default();
@@ -293,6 +302,29 @@ fn b000_10_an_imported_write_waits_for_an_approval_and_happens_once() {
     let dry = ann.post("/v1/runs", &dry).expect(201);
     settled(&ann, &dry, "completed");
     assert_eq!(changes(), "{'text': 'a'}\n");
+    // A pinned tool is offered to its tenant, as far as the caller may call it.
+    for (key, tool, is_offered) in [
+        ("ann", "write", true),
+        ("uma", "write", false),
+        ("uma", "read", true),
+        ("eve", "read", false),
+    ] {
+        let names = offered(&server.key(key));
+        assert_eq!(names.contains(&tool.to_owned()), is_offered, "{key} {tool}");
+    }
+    let params = json!({"name": "write", "arguments": {"text": "d"}});
+    let called = ann.mcp(&json!({}), "tools/call", Some("write"), params);
+    let text = called["result"]["content"][0]["text"].as_str().unwrap();
+    let work: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(work["status"], "awaiting_confirmation", "{called:#}");
+    assert_eq!(changes(), "{'text': 'a'}\n");
+    let run = format!("/v1/runs/{}", work["id"].as_str().unwrap());
+    let run = ann.get(&run).expect(200);
+    confirm(&ann, &run).expect(200);
+    let run = settled(&ann, &run, "awaiting_approval");
+    decide(&bob, &run["approvals"][0], "approve").expect(200);
+    settled(&ann, &run, "completed");
+    assert_eq!(changes(), "{'text': 'a'}\n{'text': 'd'}\n");
 }
 
 #[test]

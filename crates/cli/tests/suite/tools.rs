@@ -135,8 +135,5 @@ fn a_tool_is_called_from_a_terminal_by_either_id() {
     }
     let refused = home.run(&["call", "vault.list_backups", "-p", "days=1"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(
-        refused.err.contains("charter resolve tool"),
-        "{refused:?}"
-    );
+    assert!(refused.err.contains("charter resolve tool"), "{refused:?}");
 }

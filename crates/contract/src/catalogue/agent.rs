@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::pin::Pin;
 use super::vocabulary::{Status, Tier};
 use crate::ids::{AgentId, DomainId, Label, SkillId, TenantId};
 use crate::number::Vector;
@@ -54,6 +55,10 @@ pub struct AgentManifest {
     /// Compatibility with profiles and other agents.
     #[serde(default)]
     pub composition: Composition,
+    /// Documents that clients of the Model Context Protocol get as tools of their own, in tenants that allow it (this
+    /// project).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pinned: Vec<Pin>,
     /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
@@ -95,6 +100,9 @@ impl Contract for AgentManifest {
                 let message = format!("the skill `{skill}` is listed twice");
                 report.meaning(format!("/skill_refs/{at}"), "unique", message);
             }
+        }
+        for (at, pin) in self.pinned.iter().enumerate() {
+            pin.check(&format!("/pinned/{at}"), report);
         }
         let Composition {
             compatible_agents,

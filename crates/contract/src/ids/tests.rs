@@ -106,7 +106,12 @@ fn ruling_25_families_map_explicitly() {
     let catalogued = defined.to_tool_id().unwrap();
     assert_eq!(catalogued.as_str(), "tool-1");
     assert_eq!(ToolDefinitionId::from_tool_id(&catalogued), defined);
-    assert!(ToolDefinitionId::parse("tool--x").unwrap().to_tool_id().is_err());
+    assert!(
+        ToolDefinitionId::parse("tool--x")
+            .unwrap()
+            .to_tool_id()
+            .is_err()
+    );
     let request = RequestId::from_uuid(Uuid::from_u128(7));
     let tag = TagRequestId::from_request_id(&request);
     assert_eq!(tag.as_str(), "req_00000000000000000000000000000007");

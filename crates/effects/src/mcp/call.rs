@@ -2,18 +2,22 @@
 //! know how a connection is kept, or the approver of the call.
 
 use charter_contract::agentic::error::ErrorType;
+use charter_contract::bounds::LINKED_RESULT_BYTES;
 use charter_contract::cause::chain;
 use charter_contract::input_schema::null_when_absent;
-use charter_contract::json::memory_of;
+use charter_contract::json::{memory_of, text_length};
 use charter_contract::visible::clean;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorCode, RequestParamsMeta};
+use rmcp::model::{CallToolRequestParams, ErrorCode};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Map, Value};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+use super::exchange::{ServerAnswer, ServerExchange, ServerOrder};
 use super::keep::{self, Link, LiveConnection};
-use super::{Server, content, http, import};
+use super::{Server, content, http, import, offers};
 use crate::call::{McpTool, Repeat, ToolCall};
+use crate::call_link::{CallEnd, CallLink};
 use crate::kept::set_aside;
 use crate::outcome::{Failure, Success};
 use crate::room::OutputSize;
@@ -29,17 +33,11 @@ impl Server {
         tool: &McpTool,
         cancel: &CancellationToken,
     ) -> Result<Success, Failure> {
-        let limit = call.limits.timeout;
         let result = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Failure::cancelled()),
-            made = tokio::time::timeout(limit, self.make(call, tool)) => made.unwrap_or_else(|_| {
-                // The keeper detects a server that hangs, and restarts it.
-                self.look_again.notify_one();
-                let name = &self.options.name;
-                let message = format!("the MCP server `{name}` did not answer within {} ms", limit.as_millis());
-                Err(repeatable(Failure::new(ErrorType::TimeoutError, message), tool))
-            }),
+            () = cancelled_by_client(tool) => Err(Failure::cancelled()),
+            made = self.make_in_time(call, tool)=> made,
         };
         match result {
             Ok(output) => {
@@ -62,25 +60,87 @@ impl Server {
         }
     }
 
+    /// Makes one call. A call with a link has its timeout for each answer of the server.
+    async fn make_in_time(&self, call: &ToolCall, tool: &McpTool) -> Result<Value, Failure> {
+        let limit = call.limits.timeout;
+        if tool.link.is_some() {
+            return self.make(call, tool).await;
+        }
+        let made = tokio::time::timeout(limit, self.make(call, tool)).await;
+        made.unwrap_or_else(|_| Err(self.timed_out(limit, tool)))
+    }
+
     async fn make(&self, call: &ToolCall, tool: &McpTool) -> Result<Value, Failure> {
+        let limit = call.limits.timeout;
+        let preparing = async {
+            let up = self.up().await?;
+            let order = self.order(&up.peer, call, tool).await?;
+            Ok::<_, Failure>((up, order))
+        };
+        let prepared = tokio::time::timeout(limit, preparing).await;
+        let (up, order) = prepared.unwrap_or_else(|_| Err(self.timed_out(limit, tool)))?;
+        let exchange = ServerExchange {
+            server: self,
+            up: &up,
+            tool,
+            timeout: limit,
+        };
+        let answer = exchange.carry_out(order).await?;
+        let most = call.limits.output_bytes;
+        if let Some(link) = &tool.link {
+            self.end(link, &answer).await?;
+        }
+        match answer {
+            ServerAnswer::Tool(result) => content::output(result, most, self.options.name.as_ref()),
+            ServerAnswer::Document(document) => {
+                let output = Value::Object(document);
+                content::within(&output, most, self.options.name.as_ref())?;
+                Ok(output)
+            }
+        }
+    }
+
+    /// Returns the request of a call, if the server still offers what was imported.
+    async fn order(
+        &self,
+        peer: &Peer<RoleClient>,
+        call: &ToolCall,
+        tool: &McpTool,
+    ) -> Result<ServerOrder, Failure> {
+        if let Some(order) = offers::order(call, tool)? {
+            return Ok(order);
+        }
         self.must_offer(tool)?;
-        let up = self.up().await?;
-        let listed = self.as_imported(&up.peer, tool).await?;
+        let listed = self.as_imported(peer, tool).await?;
         let mut params = CallToolRequestParams::new(tool.name.clone());
         params.arguments = Some(arguments(call, tool, &listed));
-        if let Some(traceparent) = self.options.trace.here() {
-            params.set_traceparent(&traceparent);
-        }
-        let answer = up.peer.call_tool_once(params).await;
-        let result = match answer {
-            Ok(CallToolResponse::Complete(result)) => result,
-            Ok(_) => {
-                return Err(self.unexpected("asked for input other than the tool's parameters"));
-            }
-            Err(error) => return Err(self.broken(&error, &up, tool)),
+        Ok(ServerOrder::Tool(params))
+    }
+
+    /// Passes the whole answer to the client of the call. For a larger one, the recorded output has to do.
+    async fn end(&self, link: &CallLink, answer: &ServerAnswer) -> Result<(), Failure> {
+        let whole = match answer {
+            ServerAnswer::Tool(result) => serde_json::to_value(result),
+            ServerAnswer::Document(document) => Ok(Value::Object(document.clone())),
         };
-        let most = call.limits.output_bytes;
-        content::output(result, most, self.options.name.as_ref())
+        let whole = whole.map_err(|error| self.unexpected(&error.to_string()))?;
+        if text_length(&whole) > LINKED_RESULT_BYTES {
+            return Ok(());
+        }
+        if let Value::Object(whole) = self.output_redactor.apply_to_output(whole).await? {
+            link.finish(CallEnd::Result(whole));
+        }
+        Ok(())
+    }
+
+    /// The failure of a call that the server did not answer in time. The keeper detects a server that hangs, and
+    /// restarts it.
+    pub(super) fn timed_out(&self, limit: Duration, tool: &McpTool) -> Failure {
+        self.look_again.notify_one();
+        let name = &self.options.name;
+        let limit = limit.as_millis();
+        let message = format!("the MCP server `{name}` did not answer within {limit} ms");
+        repeatable(Failure::new(ErrorType::TimeoutError, message), tool)
     }
 
     /// Waits for an open connection.
@@ -143,13 +203,18 @@ impl Server {
         Err(Failure::new(ErrorType::PermissionError, message))
     }
 
-    fn unexpected(&self, what: &str) -> Failure {
+    pub(super) fn unexpected(&self, what: &str) -> Failure {
         let message = format!("the MCP server `{}` {what}", self.options.name);
         Failure::new(ErrorType::ExecutionError, message)
     }
 
     /// Converts a failed exchange to a failure of the call.
-    fn broken(&self, error: &ServiceError, up: &LiveConnection, tool: &McpTool) -> Failure {
+    pub(super) fn broken(
+        &self,
+        error: &ServiceError,
+        up: &LiveConnection,
+        tool: &McpTool,
+    ) -> Failure {
         if let ServiceError::McpError(error) = error
             && error.code == http::UNUSABLE
         {
@@ -174,6 +239,14 @@ impl Server {
             return failure.answered();
         }
         repeatable(failure, tool)
+    }
+}
+
+/// Waits until the client that takes part in a call cancels it.
+async fn cancelled_by_client(tool: &McpTool) {
+    match &tool.link {
+        Some(link) => link.cancelled().await,
+        None => std::future::pending().await,
     }
 }
 

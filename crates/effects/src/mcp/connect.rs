@@ -23,6 +23,7 @@ use rmcp::service::{
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
@@ -30,6 +31,7 @@ use tokio::task::JoinHandle;
 
 use super::handshake::{DiscoverSupport, LateAnswerFilter};
 use super::http::{self, MeasuredHttp};
+use super::interactions::{Interactions, Tap};
 use super::lines::Bounded;
 use super::{McpServerOptions, McpTransport, SecretHeader};
 use crate::Sandbox;
@@ -51,6 +53,7 @@ pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Listener>,
     pub(super) traces: Traces,
     pub(super) process: Option<Process>,
+    pub(super) interactions: Interactions,
 }
 
 /// A server's process, and the reader of its standard error.
@@ -146,18 +149,34 @@ pub(super) fn lifecycle(handshake: Handshake) -> ClientLifecycleMode {
     }
 }
 
-/// Receives a server's notifications. Requests of the server are refused: sampling, roots and elicitation.
+/// Receives a server's notifications and its questions to the users of clients. Its other requests are refused:
+/// sampling and roots.
 pub(super) struct Listener {
     pub(super) changed: Arc<Notify>,
+    pub(super) interactions: Interactions,
+    /// Whether the handshake declares that users can be asked.
+    pub(super) asks: bool,
 }
 
 impl ClientHandler for Listener {
     async fn create_elicitation(
         &self,
-        _request: ElicitRequestParams,
-        _context: RequestContext<RoleClient>,
+        request: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ElicitationCreateRequestMethod>())
+        let link = self.interactions.link_of(&context.extensions);
+        match link.filter(|link| link.client().capabilities.contains_key("elicitation")) {
+            Some(link) => self.interactions.elicit(&link, request).await,
+            None => Err(ErrorData::method_not_found::<ElicitationCreateRequestMethod>()),
+        }
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
@@ -166,7 +185,9 @@ impl ClientHandler for Listener {
 
     fn get_info(&self) -> ClientConfig {
         let own = Implementation::new("charter", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(Default::default(), own)
+        let asks = json!({"elicitation": {}});
+        let can = self.asks.then(|| serde_json::from_value(asks));
+        ClientConfig::new(can.and_then(Result::ok).unwrap_or_default(), own)
     }
 }
 
@@ -204,16 +225,24 @@ pub(super) async fn open(
     sandbox: &Sandbox,
     handshake: Handshake,
     changed: &Arc<Notify>,
+    interactions: &Interactions,
 ) -> Result<Connection, String> {
     let newest = DiscoverSupport::default();
-    let opened = open_in_time(options, sandbox, handshake, changed, &newest).await;
+    let opened = open_in_time(
+        options,
+        sandbox,
+        handshake,
+        (changed, interactions),
+        &newest,
+    )
+    .await;
     let next = match &opened {
         Ok(_) => None,
         Err(error) => handshake.after(error, newest.get()),
     };
     let opened = match next {
         None => opened,
-        Some(next) => open_in_time(options, sandbox, next, changed, &newest).await,
+        Some(next) => open_in_time(options, sandbox, next, (changed, interactions), &newest).await,
     };
     opened.map_err(NotOpened::reason)
 }
@@ -222,12 +251,19 @@ async fn open_in_time(
     options: &McpServerOptions,
     sandbox: &Sandbox,
     handshake: Handshake,
-    changed: &Arc<Notify>,
+    listeners: (&Arc<Notify>, &Interactions),
     newest: &DiscoverSupport,
 ) -> Result<Connection, NotOpened> {
     let limit = options.start_timeout;
     let traces = Traces::default();
-    let opening = open_once(options, sandbox, handshake, changed, newest, traces.clone());
+    let opening = open_once(
+        options,
+        sandbox,
+        handshake,
+        listeners,
+        newest,
+        traces.clone(),
+    );
     match tokio::time::timeout(limit, opening).await {
         Ok(opened) => opened.map_err(NotOpened::Refused),
         Err(_) => Err(NotOpened::TimedOut(limit, traces.reason())),
@@ -246,12 +282,15 @@ async fn open_once(
     options: &McpServerOptions,
     sandbox: &Sandbox,
     handshake: Handshake,
-    changed: &Arc<Notify>,
+    listeners: (&Arc<Notify>, &Interactions),
     newest: &DiscoverSupport,
     traces: Traces,
 ) -> Result<Connection, String> {
+    let (changed, interactions) = listeners;
     let listener = Listener {
         changed: Arc::clone(changed),
+        interactions: interactions.clone(),
+        asks: options.asks,
     };
     let lifecycle = lifecycle(handshake);
     let (opened, process) = match &options.transport {
@@ -260,6 +299,7 @@ async fn open_once(
             let transport =
                 AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(JSON_BYTES);
             let transport = LateAnswerFilter::new(transport, newest.clone());
+            let transport = Tap::new(transport, interactions.clone());
             let opened: HandshakeResult =
                 serve_client_with_lifecycle(listener, transport, lifecycle).await;
             (opened, Some(process))
@@ -272,6 +312,7 @@ async fn open_once(
             let client = MeasuredHttp::new(client);
             let transport = StreamableHttpClientTransport::with_client(client, config);
             let transport = LateAnswerFilter::new(transport, newest.clone());
+            let transport = Tap::new(transport, interactions.clone());
             let opened: HandshakeResult =
                 serve_client_with_lifecycle(listener, transport, lifecycle).await;
             (opened, None)
@@ -283,6 +324,7 @@ async fn open_once(
             service,
             traces,
             process,
+            interactions: interactions.clone(),
         }),
         Err(error) => {
             if let Some(process) = process {

@@ -34,13 +34,19 @@ pub(super) fn output(result: CallToolResult, most: usize, server: &str) -> Resul
             fields.insert(CONTENT_FIELD.to_owned(), Value::Array(blocks));
         }
     }
-    let size = text_length(&output);
-    if size > most {
-        let message =
-            format!("the MCP server `{server}` answered with {size} bytes; the limit is {most}");
-        return Err(Failure::new(ErrorType::ResourceError, message).answered());
-    }
+    within(&output, most, server)?;
     Ok(output)
+}
+
+/// Refuses an answer that is larger than the limit.
+pub(super) fn within(answer: &Value, most: usize, server: &str) -> Result<(), Failure> {
+    let size = text_length(answer);
+    if size <= most {
+        return Ok(());
+    }
+    let message =
+        format!("the MCP server `{server}` answered with {size} bytes; the limit is {most}");
+    Err(Failure::new(ErrorType::ResourceError, message).answered())
 }
 
 /// The blocks of a result that has content beside its text; none if it has only text, which the output contains.

@@ -12,6 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
 use super::connect::{Connection, Listener, Traces};
+use super::interactions::Tap;
 use super::keep::{Link, LiveConnection};
 use super::{McpServerOptions, McpTransport, SecretHeader, Server, ToolSelection};
 use crate::{Sandbox, SandboxOptions, TraceContext};
@@ -46,6 +47,8 @@ pub(super) fn options(url: &str) -> McpServerOptions {
         refresh: Duration::from_secs(300),
         trace: TraceContext::default(),
         credential: None,
+        asks: false,
+        offers: false,
     }
 }
 
@@ -89,11 +92,15 @@ impl Fake {
             ..options("https://mcp.example.com/")
         };
         let server = Arc::new(Server::new(options, &sandbox));
+        let interactions = server.interactions();
         let listener = Listener {
             changed: Arc::clone(&server.look_again),
+            interactions: interactions.clone(),
+            asks: false,
         };
         let (read, write) = tokio::io::split(near);
         let transport = AsyncRwTransport::new_client(read, write);
+        let transport = Tap::new(transport, interactions.clone());
         let service =
             serve_client_with_lifecycle(listener, transport, ClientLifecycleMode::Initialize)
                 .await
@@ -103,12 +110,14 @@ impl Fake {
         server.link.send_replace(Link::Up(LiveConnection {
             peer: peer.clone(),
             traces: traces.clone(),
+            interactions: interactions.clone(),
         }));
         let connection = Connection {
             peer,
             service,
             traces,
             process: None,
+            interactions,
         };
         (Self { server, heard, say }, connection)
     }

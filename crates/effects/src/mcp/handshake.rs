@@ -132,6 +132,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for LateAnswerFilter<T> {
 
 #[cfg(test)]
 mod tests {
+    use charter_contract::ids::Label;
     use rmcp::service::serve_client_with_lifecycle;
     use rmcp::transport::async_rw::AsyncRwTransport;
     use serde_json::{Value, json};
@@ -139,7 +140,9 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::super::connect::{Handshake, Listener, lifecycle};
+    use super::super::interactions::Interactions;
     use super::*;
+    use crate::redact::Redactor;
 
     /// Runs a handshake with a server that reads its first message after a number of seconds, and answers each with
     /// `answer`.
@@ -167,6 +170,8 @@ mod tests {
         let transport = LateAnswerFilter::new(transport, newest.clone());
         let listener = Listener {
             changed: Arc::new(Notify::new()),
+            interactions: Interactions::new(Label::parse("slow").unwrap(), Redactor::new(&[])),
+            asks: false,
         };
         let opened: Result<_, rmcp::service::ClientInitializeError> =
             serve_client_with_lifecycle(listener, transport, lifecycle(handshake)).await;

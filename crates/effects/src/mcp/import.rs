@@ -44,7 +44,9 @@ pub fn import_tools(
     options: &McpServerOptions,
     listed: &[rmcp::model::Tool],
 ) -> (Vec<ImportedTool>, Vec<SkippedTool>) {
-    let mut tools: BTreeMap<String, ImportedTool> = BTreeMap::new();
+    let own = super::offers::tools(options).into_iter();
+    let own = own.map(|tool| (tool.document.tool_id.to_string(), tool));
+    let mut tools: BTreeMap<String, ImportedTool> = own.collect();
     let mut left_out = Vec::new();
     let mut leave = |tool: &str, part: Option<String>, reason: &str| {
         left_out.push(SkippedTool {
@@ -106,7 +108,7 @@ pub(super) fn digest(tool: &rmcp::model::Tool) -> String {
     hash(&canonical::text(said))
 }
 
-fn hash(text: &str) -> String {
+pub(super) fn hash(text: &str) -> String {
     let digits = Sha256::digest(text);
     let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{digits}")

@@ -18,7 +18,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use super::connect::{self, Connection, Handshake, Traces};
-use super::{ImportedTool, Imports, McpServerState, Server, SkippedTool, import};
+use super::interactions::Interactions;
+use super::{ImportedTool, Imports, McpServerState, Server, SkippedTool, import, offers};
 use crate::Sandbox;
 
 /// Timeout of a list of tools; the first one has the server's start timeout.
@@ -61,6 +62,7 @@ pub(super) enum Link {
 pub(super) struct LiveConnection {
     pub(super) peer: Peer<RoleClient>,
     pub(super) traces: Traces,
+    pub(super) interactions: Interactions,
 }
 
 /// Keeps one connection.
@@ -119,7 +121,9 @@ impl Keeper {
         let options = &self.server.options;
         let began = Instant::now();
         let changed = &self.server.look_again;
-        match connect::open(options, &self.sandbox, handshake, changed).await {
+        let interactions = self.server.interactions();
+        let opening = connect::open(options, &self.sandbox, handshake, changed, &interactions);
+        match opening.await {
             Ok(connection) => {
                 self.update_imports(|imports| imports.started_in = Some(began.elapsed()));
                 (self.serve(connection).await, true)
@@ -135,13 +139,19 @@ impl Keeper {
             service,
             traces,
             process,
+            interactions,
         } = connection;
+        let open = LiveConnection {
+            peer: peer.clone(),
+            traces: traces.clone(),
+            interactions,
+        };
         let ended = service.waiting();
         let listening = listen(&peer, &self.server);
         let looking = async {
             let mut limit = self.server.options.start_timeout.max(LIST_TIMEOUT);
             loop {
-                if let Err(reason) = self.look(&peer, &traces, limit).await {
+                if let Err(reason) = self.look(&open, limit).await {
                     return reason;
                 }
                 limit = LIST_TIMEOUT;
@@ -166,13 +176,9 @@ impl Keeper {
     }
 
     /// Lists the tools and publishes them.
-    async fn look(
-        &self,
-        peer: &Peer<RoleClient>,
-        traces: &Traces,
-        limit: Duration,
-    ) -> Result<(), String> {
-        let ToolListing { tools, unreadable } = list_within(peer, limit).await?;
+    async fn look(&self, open: &LiveConnection, limit: Duration) -> Result<(), String> {
+        let ToolListing { tools, unreadable } = list_within(&open.peer, limit).await?;
+        let offers = offers::list(&open.peer, &self.server).await;
         let server = Arc::clone(&self.server);
         let importing = spawn_blocking(move || {
             let (imported, mut left_out) = import::import_tools(&server.options, &tools);
@@ -183,13 +189,11 @@ impl Keeper {
         let (tools, left_out) =
             imported.map_err(|error| format!("its tools could not be imported: {error}"))?;
         self.update_tools(tools, left_out);
+        self.update_imports(|imports| imports.offers = offers);
         self.server.link.send_if_modified(|link| {
             let new = !matches!(link, Link::Up(_));
             if new {
-                *link = Link::Up(LiveConnection {
-                    peer: peer.clone(),
-                    traces: traces.clone(),
-                });
+                *link = Link::Up(open.clone());
             }
             new
         });
@@ -232,7 +236,11 @@ impl Keeper {
 async fn listen(peer: &Peer<RoleClient>, server: &Server) {
     let asked_for = |info: Arc<ServerPeerInfo>| !info.protocol_version.has_initialize();
     if peer.peer_info().is_some_and(asked_for) {
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let filter = SubscriptionFilter::builder()
+            .tools_list_changed()
+            .prompts_list_changed()
+            .resources_list_changed()
+            .build();
         match peer.listen(filter).await {
             Err(error) => tracing::debug!(%error, "an MCP server does not accept subscriptions"),
             Ok(mut subscription) => {

@@ -1,3 +1,5 @@
+mod linked;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -44,6 +46,7 @@ fn imported(repeat: Repeat) -> McpTool {
         definition: import::digest(&listed),
         wire_names: BTreeMap::new(),
         repeat,
+        link: None,
     }
 }
 
@@ -419,6 +422,7 @@ async fn keeper(server: &Arc<Server>) -> (Keeper, watch::Receiver<Arc<Imports>>)
         state: McpServerState::Connecting,
         tools: Vec::new(),
         left_out: Vec::new(),
+        offers: ServerOffers::default(),
         started_in: None,
     };
     let first = Imports {

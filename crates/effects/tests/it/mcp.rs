@@ -98,6 +98,8 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
         refresh: Duration::from_secs(300),
         trace: TraceContext::default(),
         credential: None,
+        asks: false,
+        offers: false,
     };
     let Fixture { sandbox, directory } = fixture;
     let sandbox = Arc::new(sandbox);
@@ -115,6 +117,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
         definition: definition.as_str().unwrap().to_owned(),
         wire_names: BTreeMap::new(),
         repeat: Repeat::Unsafe,
+        link: None,
     }));
     call.parameters = Map::from_iter([("given".to_owned(), given.clone())]);
     let said = output(servers.run(call, CancellationToken::new()).await);

@@ -15,6 +15,7 @@ use crate::execution::evidence_log::EvidenceLogService;
 use crate::execution::executors::{ClientCalls, ExecutorService};
 use crate::execution::explain::{GateParts, GateService};
 use crate::execution::findings::FindingService;
+use crate::execution::linked_calls::{LinkedCallService, LinkedCalls};
 use crate::execution::outputs::ValueMemory;
 use crate::execution::replicas::{ReplicaParts, ReplicaService};
 use crate::execution::runs::{
@@ -53,6 +54,7 @@ pub(crate) struct ExecutionServices {
     pub(crate) views: Arc<RunViewService>,
     pub(crate) management: Arc<RunManagementService>,
     pub(crate) starts: Arc<RunStartService>,
+    pub(crate) linked_calls: Arc<LinkedCallService>,
     pub(crate) gate: Arc<GateService>,
     pub(crate) recovery: Arc<RunRecoveryService>,
     pub(crate) replicas: Arc<ReplicaService>,
@@ -86,6 +88,7 @@ struct SharedState {
     drivers: Drivers,
     claims: Arc<RunClaims>,
     rate_limits: Arc<RateLimits<(TenantId, ToolId)>>,
+    linked: Arc<LinkedCalls>,
 }
 
 /// The services that runs are driven and shown with.
@@ -121,6 +124,11 @@ impl ExecutionServices {
             gate: Arc::new(parts.gate(below, &state, &basis, &runs, &starts)),
             recovery: Arc::new(parts.recovery(below, &state, &runs)),
             replicas: Arc::new(parts.replicas(below, &state, &basis, &runs)),
+            linked_calls: Arc::new(LinkedCallService::new(
+                Arc::clone(&parts.ports.ids),
+                Arc::clone(&state.linked),
+                Arc::clone(&starts),
+            )),
             runs,
             views,
             starts,
@@ -212,6 +220,7 @@ impl ProcessParts<'_> {
                 Arc::clone(&self.ports.clock),
             ),
             drivers: state.drivers.clone(),
+            linked: Arc::clone(&state.linked),
         };
         ToolCallService::new(ports, self.settings.tool_calls)
     }

@@ -20,13 +20,11 @@ use crate::knowledge::look_up::LookUpService;
 use crate::knowledge::memory::MemoryService;
 use crate::registry::indexing::{IndexParts, IndexService};
 use crate::registry::packages::{PackageService, RoutingTests};
+use crate::registry::pins::PinService;
 use crate::registry::route_examples::RouteExampleService;
-use crate::registry::
-skill_scripts::SkillScriptService;
-use crate::registry::
-routing::RoutingService;
-use crate::registry::
-tool_search::ToolSearchService;
+use crate::registry::routing::RoutingService;
+use crate::registry::skill_scripts::SkillScriptService;
+use crate::registry::tool_search::ToolSearchService;
 
 use crate::registry::tools::ToolRegistrationService;
 
@@ -47,6 +45,7 @@ pub(crate) struct Services {
     pub(super) route_examples: Arc<RouteExampleService>,
     pub(super) tool_search: Arc<ToolSearchService>,
     pub(super) tool_registrations: Arc<ToolRegistrationService>,
+    pub(super) pins: Arc<PinService>,
     pub(super) indexes: Arc<IndexService>,
 }
 
@@ -116,6 +115,13 @@ impl Services {
         ));
         let tool_search =
             ToolSearchService::new(Arc::clone(&reading.catalogue), Arc::clone(&documents));
+        let tool_search = Arc::new(tool_search);
+        let pins = PinService::new(
+            settings.pins.clone(),
+            ports.imports.clone(),
+            Arc::clone(&documents),
+            Arc::clone(&tool_search),
+        );
         let routing = parts.routing(&reading);
         let (memories, agent_skills) = (Arc::new(memories), Arc::new(agent_skills));
         let indexes = parts.indexes(&reading, &memories, &agent_skills);
@@ -127,14 +133,14 @@ impl Services {
             documents,
             expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&reading.catalogue))),
             memories,
-            skill_scripts: parts.skill_scripts(&agent_skills,
-            &packages),
+            skill_scripts: parts.skill_scripts(&agent_skills, &packages),
             agent_skills,
             packages,
             routing,
             route_examples: Arc::new(parts.route_examples(&reading)),
-            tool_search: Arc::new(tool_search),
+            tool_search,
             tool_registrations: Arc::new(tool_registrations),
+            pins: Arc::new(pins),
             indexes: Arc::new(indexes),
             catalogue: reading.catalogue,
             lenses: reading.lenses,
@@ -275,8 +281,7 @@ impl Parts<'_> {
         ))
     }
 
-    fn 
-tool_registrations(
+    fn tool_registrations(
         &self,
         reading: &Reading,
         packages: &Arc<PackageService>,
@@ -289,8 +294,7 @@ tool_registrations(
         )
     }
 
-    fn 
-route_examples(&self, reading: &Reading) -> RouteExampleService {
+    fn route_examples(&self, reading: &Reading) -> RouteExampleService {
         RouteExampleService::new(
             self.core.clone(),
             Arc::clone(&reading.catalogue),

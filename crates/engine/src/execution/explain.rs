@@ -246,7 +246,8 @@ impl GateService {
                     unseen_active(&view, DocumentKind::Tool, tool.tool_id.as_ref())
                 })?;
                 let pin = pin(DocumentKind::Tool, tool.tool_id.as_ref(), &found.entry);
-                let graph = graph::single_call(&PlanId::from_uuid(Uuid::nil()), tool, Map::new(), 0);
+                let graph =
+                    graph::single_call(&PlanId::from_uuid(Uuid::nil()), tool, Map::new(), 0);
                 let internal = |error| EngineError::internal("building a plan", error);
                 (graph.map_err(internal)?, vec![pin], None)
             }

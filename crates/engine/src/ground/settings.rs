@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use charter_contract::catalogue::pin::Pin;
 use charter_contract::catalogue::tool::ConsolePage;
 use charter_contract::ids::{Label, TenantId, UserId};
 use charter_contract::text::HttpsUrl;
@@ -11,6 +12,7 @@ use charter_effects::HostPattern;
 use charter_search::WindowSettings;
 
 use crate::ground::credentials::CredentialSettings;
+
 use crate::ground::grants::ToolGrants;
 
 /// The engine's settings.
@@ -75,6 +77,41 @@ pub struct Settings {
     pub public_url: Option<HttpsUrl>,
     /// Pages that show the source of submitted evidence, by system.
     pub evidence_pages: BTreeMap<Label, ConsolePage>,
+    /// What clients of the Model Context Protocol are offered beside this project's own tools.
+    pub pins: Pins,
+}
+
+/// What clients of the Model Context Protocol are offered beside this project's own tools. Nothing by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pins {
+    /// For each tenant that is not named below.
+    pub each: TenantPins,
+    /// For these tenants, in place of the above.
+    pub tenants: BTreeMap<TenantId, TenantPins>,
+}
+
+/// What the clients of one tenant are offered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TenantPins {
+    /// Tools, skills and playbooks that are tools of their own.
+    pub pinned: Vec<Pin>,
+    /// The MCP servers whose resources and prompts are offered.
+    pub offered: BTreeSet<Label>,
+    /// Whether the pins in registered agents apply.
+    pub of_agents: bool,
+}
+
+impl Pins {
+    /// Returns what the clients of a tenant are offered.
+    #[must_use]
+    pub fn of(&self, tenant: &TenantId) -> &TenantPins {
+        self.tenants.get(tenant).unwrap_or(&self.each)
+    }
+
+    /// Returns what is offered in any tenant.
+    pub fn all(&self) -> impl Iterator<Item = &TenantPins> {
+        std::iter::once(&self.each).chain(self.tenants.values())
+    }
 }
 
 /// Where vectors of agent skills are searched, if a search node has an index.
@@ -221,6 +258,7 @@ impl Default for Settings {
             skill_vectors: SkillVectors::default(),
             public_url: None,
             evidence_pages: BTreeMap::new(),
+            pins: Pins::default(),
         }
     }
 }

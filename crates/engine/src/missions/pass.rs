@@ -54,10 +54,8 @@ impl MissionStageService {
             recommended_queries,
             cached_previews,
             expires_at: moments::after(now, self.pass_ttl),
-            created_at: now, producer: desk.producer(Role::Librarian),
+            created_at: now,
+            producer: desk.producer(Role::Librarian),
         })
     }
-
-    
 }
-

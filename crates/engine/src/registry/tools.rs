@@ -244,7 +244,9 @@ fn path(tool: &ToolId) -> String {
 
 /// Whether this service wrote a package, without files of other kinds.
 fn is_own(files: &BTreeMap<String, String>) -> bool {
-    let manifest = files.get(MANIFEST).is_some_and(|text| text.contains(DESCRIPTION));
+    let manifest = files
+        .get(MANIFEST)
+        .is_some_and(|text| text.contains(DESCRIPTION));
     let is_tool = |path: &String| path == MANIFEST || path.starts_with(FOLDER);
     manifest && files.keys().all(is_tool)
 }

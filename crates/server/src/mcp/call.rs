@@ -6,8 +6,8 @@ use std::time::Duration;
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, Engine, EngineError};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ElicitRequestParams, ElicitResult,
-    InputResponses, ProtocolVersion, SealOptions,
+    CallToolResult, ClientCapabilities, ElicitRequestParams, ElicitResult, InputResponses,
+    ProtocolVersion, SealOptions,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -20,7 +20,7 @@ use super::question::PendingQuestion;
 use super::work::WorkSubject;
 
 /// How long a person may take to answer a question during a call.
-const ELICITATION_TIMEOUT: Duration = Duration::from_secs(600);
+pub(super) const ELICITATION_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// How long the state that a client keeps between two rounds stays valid.
 const STATE_TTL: Duration = Duration::from_secs(3_600);
@@ -31,6 +31,8 @@ pub(super) struct Call {
     engine: Arc<Engine>,
     pub(super) caller: Caller,
     pub(super) context: RequestContext<RoleServer>,
+    /// The least severe log messages that the client wants.
+    pub(super) log_level: Option<String>,
     /// Progress notifications that the client received while the engine was loading.
     pub(super) progress_sent: f64,
     /// The client's answers to the questions of the previous round.
@@ -69,6 +71,7 @@ impl Call {
         shared: Arc<Shared>,
         caller: Caller,
         context: RequestContext<RoleServer>,
+        log_level: Option<String>,
     ) -> Result<Self, EngineError> {
         let (engine, progress_sent) = shared.engine.wait(&context).await?;
         Ok(Self {
@@ -76,6 +79,7 @@ impl Call {
             engine,
             caller,
             context,
+            log_level,
             progress_sent,
             answers: InputResponses::new(),
             pending: None,
@@ -91,10 +95,11 @@ impl Call {
     /// Reads the state and answers that a client sends with the next round of a call.
     pub(super) fn with_round_state(
         mut self,
-        request: &CallToolRequestParams,
+        answers: Option<&InputResponses>,
+        state: Option<&String>,
     ) -> Result<Self, ErrorData> {
-        self.answers = request.input_responses.clone().unwrap_or_default();
-        if let Some(state) = &request.request_state {
+        self.answers = answers.cloned().unwrap_or_default();
+        if let Some(state) = state {
             let opened = self.shared.seal.open_json_with(state, &self.binding());
             let kept: RoundState = opened.map_err(|error| {
                 let message =
@@ -127,7 +132,7 @@ impl Call {
         format!("{}\n{user}", self.caller.tenant).into_bytes()
     }
 
-    fn capabilities(&self) -> ClientCapabilities {
+    pub(super) fn capabilities(&self) -> ClientCapabilities {
         self.context.client_capabilities().unwrap_or_default()
     }
 

@@ -57,6 +57,12 @@ impl LoadingEngine {
         loading
     }
 
+    /// Returns the engine, if it is loaded.
+    pub(super) fn now(&self) -> Option<Arc<Engine>> {
+        let loaded = self.0.borrow();
+        loaded.as_ref()?.as_ref().ok().map(Arc::clone)
+    }
+
     /// Waits for the engine. Returns it with the number of progress notifications that the client has had.
     ///
     /// # Errors

@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::lines::LineTransport;
 use super::loading::{EngineLoader, LoadingEngine};
-use super::{ConnectionIdentity, Mcp, Shared};
+use super::log_level::SessionLogLevel;
+use super::{ConnectionIdentity, ListMode, Mcp, Shared};
 
 /// Serves one caller over any number of streams.
 pub struct LocalMcp {
@@ -33,9 +34,9 @@ pub enum McpError {
 impl LocalMcp {
     /// Creates a server to which clients may connect at once. Their calls wait until the loader has finished.
     #[must_use]
-    pub fn new(caller: Caller) -> (Self, EngineLoader) {
+    pub fn new(caller: Caller, list: ListMode) -> (Self, EngineLoader) {
         let (engine, loader) = LoadingEngine::begin();
-        let shared = Arc::new(Shared::new(engine, Counter::default()));
+        let shared = Arc::new(Shared::new(engine, list, Counter::default()));
         (Self { shared, caller }, loader)
     }
 
@@ -52,6 +53,7 @@ impl LocalMcp {
         let mcp = Mcp {
             shared: Arc::clone(&self.shared),
             identity: ConnectionIdentity::Always(self.caller.clone()),
+            log_level: SessionLogLevel::default(),
         };
         let serving = mcp.serve_with_ct(LineTransport::new(reading, writing), stop.child_token());
         let running = match serving.await {

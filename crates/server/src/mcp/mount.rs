@@ -20,9 +20,10 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tracing::Span;
 
 use super::lines::Refusal;
+use super::log_level::SessionLogLevel;
 use super::message;
 use super::sessions::Sessions;
-use super::{ConnectionIdentity, LoadingEngine, Mcp, Shared};
+use super::{ADMITTED, ConnectionIdentity, ListMode, LoadingEngine, Mcp, Shared};
 use crate::auth::{Identity, is_of_this_server};
 use crate::error::ApiError;
 use crate::extract::ReadBody;
@@ -50,7 +51,7 @@ struct Gate {
 pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
     let refused = |places: Use| state.metrics.refused(places.as_str());
     let engine = LoadingEngine::ready(Arc::clone(&state.engine));
-    let shared = Shared::new(engine, refused(Use::Calls));
+    let shared = Shared::new(engine, ListMode::AtOnce, refused(Use::Calls));
     let shared = Arc::new(shared);
     let sessions = Arc::new(Sessions::new(refused(Use::Sessions)));
     // The gate below checks host and origin, by the caller's access.
@@ -64,6 +65,7 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
             Ok(Mcp {
                 shared: Arc::clone(&shared),
                 identity: ConnectionIdentity::EachRequests,
+                log_level: SessionLogLevel::default(),
             })
         },
         Arc::clone(&sessions.manager),
@@ -106,7 +108,8 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     let facts = RequestFacts::new(&request, body);
     request.extensions_mut().insert(admitted.caller.clone());
     request.extensions_mut().insert(Span::current());
-    let response = gate.with_protocol_error(&facts, next.run(request).await);
+    let response = ADMITTED.scope(admitted.caller.clone(), next.run(request));
+    let response = gate.with_protocol_error(&facts, response.await);
     let opened = text(response.headers(), SESSION);
     if let (Some(id), Some(share)) = (opened, admitted.session) {
         let (state, caller) = (&gate.state, &admitted.caller);

@@ -1,4 +1,4 @@
-//! Prompts: the playbooks of the caller's tenant, with their parameters as arguments.
+//! Prompts: the playbooks of the caller's tenant, with their parameters as arguments, and the prompts of MCP servers.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::playbook::Playbook;
@@ -8,13 +8,14 @@ use charter_contract::parameter::Parameter;
 use charter_engine::{DocumentFilter, EngineError, InForce};
 use rmcp::ErrorData;
 use rmcp::model::{
-    CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptResult, JsonObject,
-    ListPromptsResult, Prompt, PromptArgument, PromptMessage, Reference, Role,
+    CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptResponse, GetPromptResult,
+    JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Reference, Role,
 };
 use serde_json::Value;
 
 use super::call::Call;
 use super::failure::{invalid_cursor, invalid_params};
+use super::offered;
 
 /// Prompts in a page.
 const PAGE: usize = 100;
@@ -22,9 +23,12 @@ const PAGE: usize = 100;
 /// The most prompts that an unknown name is compared with: each is resolved for the caller.
 const MAX_COMPARED: usize = 1_000;
 
-/// A page of prompts, by id.
+/// A page of prompts: playbooks by id, then the prompts of MCP servers.
 pub(super) fn list(call: &Call, after: Option<String>) -> Result<ListPromptsResult, ErrorData> {
     let after = after.unwrap_or_default();
+    if let Some(start) = offered::start_of(&after) {
+        return Ok(offered_page(call, start, Vec::new()));
+    }
     if !after.is_empty() && PlaybookId::parse(&after).is_err() {
         return Err(invalid_cursor());
     }
@@ -42,18 +46,34 @@ pub(super) fn list(call: &Call, after: Option<String>) -> Result<ListPromptsResu
     let prompts = found
         .iter()
         .filter_map(|listed| Some(prompt(&active_playbook(call, &listed.id)?)));
-    let mut listed = ListPromptsResult::with_all_items(prompts.collect());
+    let prompts: Vec<Prompt> = prompts.collect();
+    if next.is_none() {
+        return Ok(offered_page(call, 0, prompts));
+    }
+    let mut listed = ListPromptsResult::with_all_items(prompts);
     listed.next_cursor = next;
     Ok(listed)
 }
 
+fn offered_page(call: &Call, start: usize, mut prompts: Vec<Prompt>) -> ListPromptsResult {
+    let is_taken = |name: &str| active_playbook(call, name).is_some();
+    let page = offered::prompts(call, start, PAGE, is_taken);
+    prompts.extend(page.entries);
+    let mut listed = ListPromptsResult::with_all_items(prompts);
+    listed.next_cursor = page.next;
+    listed
+}
+
 /// One prompt with its arguments filled in.
-pub(super) fn get(
+pub(super) async fn get(
     call: &Call,
     name: &str,
-    arguments: &JsonObject,
-) -> Result<GetPromptResult, ErrorData> {
-    let playbook = active_playbook(call, name).ok_or_else(|| prompt_not_found(call, name))?;
+    arguments: JsonObject,
+) -> Result<GetPromptResponse, ErrorData> {
+    let Some(playbook) = active_playbook(call, name) else {
+        let offered = offered::prompt(call, name, arguments).await?;
+        return offered.ok_or_else(|| prompt_not_found(call, name));
+    };
     let missing = playbook.mandatory_parameters.iter();
     let missing = missing.filter(|parameter| !arguments.contains_key(parameter.name.as_ref()));
     let missing: Vec<&str> = missing.map(|parameter| parameter.name.as_ref()).collect();
@@ -61,9 +81,10 @@ pub(super) fn get(
         let message = format!("`{name}` needs {}", missing.join(", "));
         return Err(ErrorData::invalid_params(message, None));
     }
-    let text = text(&playbook, arguments);
+    let text = text(&playbook, &arguments);
     let messages = vec![PromptMessage::new_text(Role::User, text)];
-    Ok(GetPromptResult::new(messages).with_description(playbook.name.to_string()))
+    let prompt = GetPromptResult::new(messages);
+    Ok(prompt.with_description(playbook.name.to_string()).into())
 }
 
 /// Values of a prompt's parameter that begin with the typed text.
@@ -75,8 +96,12 @@ pub(super) fn complete(
         return Ok(CompleteResult::default());
     };
     let typed = &request.argument.value;
-    let playbook =
-        active_playbook(call, &prompt.name).ok_or_else(|| prompt_not_found(call, &prompt.name))?;
+    let Some(playbook) = active_playbook(call, &prompt.name) else {
+        // The values of a server's prompt are not known here.
+        let is_offered = offered::has_prompt(call, &prompt.name);
+        let none = is_offered.then(CompleteResult::default);
+        return none.ok_or_else(|| prompt_not_found(call, &prompt.name));
+    };
     let mut parameters = parameters(&playbook);
     let parameter =
         parameters.find(|(parameter, _)| parameter.name.as_ref() == request.argument.name);

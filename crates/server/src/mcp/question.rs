@@ -107,6 +107,11 @@ pub(super) enum PendingQuestion {
         approval: ApprovalId,
         digest: String,
     },
+    /// Questions of an MCP server, by its own keys.
+    Server {
+        run: RunId,
+        keys: Vec<String>,
+    },
 }
 
 /// The outcome of an answer.
@@ -245,6 +250,7 @@ impl PendingQuestion {
             Self::Choose => CHOICE.to_owned(),
             Self::Confirm { digest, .. } => format!("confirm {digest}"),
             Self::Approve { approval, .. } => format!("approve {approval}"),
+            Self::Server { run, .. } => format!("answer {run}"),
         }
     }
 
@@ -252,7 +258,10 @@ impl PendingQuestion {
     pub(super) fn run(&self) -> Result<&RunId, EngineError> {
         match self {
             Self::Skill { .. } | Self::Choose => Err(foreign_state()),
-            Self::Give { run } | Self::Confirm { run, .. } | Self::Approve { run, .. } => Ok(run),
+            Self::Give { run }
+            | Self::Confirm { run, .. }
+            | Self::Approve { run, .. }
+            | Self::Server { run, .. } => Ok(run),
         }
     }
 
@@ -275,6 +284,8 @@ impl PendingQuestion {
         }
         match self {
             Self::Skill { .. } | Self::Choose => Ok(AnswerOutcome::Values(content)),
+            // The call of the server takes these answers itself.
+            Self::Server { .. } => Err(foreign_state()),
             Self::Give { run } => {
                 let missing = engine
                     .run_management()

@@ -6,15 +6,16 @@ use charter_contract::page::PageRequest;
 use charter_engine::{EngineError, EvidenceQuery, apart};
 use rmcp::ErrorData;
 use rmcp::model::{
-    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate,
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResponse, ReadResourceResult,
+    Resource, ResourceContents, ResourceTemplate,
 };
 
 use super::call::Call;
 use super::content::{self, CONTENT};
 use super::failure::protocol_error;
+use super::skills::SKILL;
 use super::work::{EVIDENCE, MISSION};
-use super::{mission, skills};
+use super::{mission, offered, skills};
 use crate::operations;
 
 /// The media type of evidence.
@@ -24,7 +25,7 @@ const JSON: &str = "application/json";
 const PAGE: usize = 100;
 
 /// A page: first the files of skills that the caller reaches, by skill, then the evidence that is visible to the
-/// caller, by capture time.
+/// caller, by capture time, then the resources of MCP servers.
 pub(super) async fn list(
     call: &Call,
     after: Option<String>,
@@ -36,6 +37,7 @@ pub(super) async fn list(
             Some(ResourceCursor::Evidence(after)) => {
                 evidence_page(call, Some(after), Vec::new()).await
             }
+            Some(ResourceCursor::Offered(start)) => Ok(offered_page(call, start, Vec::new())),
         }
     };
     listed.await.map_err(|error| protocol_error(&error))
@@ -45,9 +47,10 @@ pub(super) async fn list(
 enum ResourceCursor {
     Skill(SkillId),
     Evidence(String),
+    Offered(usize),
 }
 
-/// The prefixes of the two kinds of cursors.
+/// The prefixes of the cursors of this server's own resources.
 const SKILLS_AFTER: &str = "skills ";
 const EVIDENCE_AFTER: &str = "evidence ";
 
@@ -55,7 +58,9 @@ fn place(cursor: &str) -> Result<ResourceCursor, EngineError> {
     let skill = cursor.strip_prefix(SKILLS_AFTER);
     let skill = skill.and_then(|id| SkillId::parse(id).ok().map(ResourceCursor::Skill));
     let evidence = cursor.strip_prefix(EVIDENCE_AFTER);
-    let place = skill.or(evidence.map(|after| ResourceCursor::Evidence(after.to_owned())));
+    let evidence = evidence.map(|after| ResourceCursor::Evidence(after.to_owned()));
+    let offered = offered::start_of(cursor).map(ResourceCursor::Offered);
+    let place = skill.or(evidence).or(offered);
     place.ok_or_else(|| {
         let message = "invalid cursor: pass the one from the previous page";
         EngineError::new(ErrorCode::InvalidRequest, message)
@@ -100,9 +105,22 @@ async fn evidence_page(
             .with_description(record.summary.to_string())
             .with_mime_type(JSON)
     }));
+    match found.next {
+        None => Ok(offered_page(call, 0, entries)),
+        Some(next) => {
+            let mut listed = ListResourcesResult::with_all_items(entries);
+            listed.next_cursor = Some(format!("{EVIDENCE_AFTER}{next}"));
+            Ok(listed)
+        }
+    }
+}
+
+fn offered_page(call: &Call, start: usize, mut entries: Vec<Resource>) -> ListResourcesResult {
+    let page = offered::resources(call, start, PAGE);
+    entries.extend(page.entries);
     let mut listed = ListResourcesResult::with_all_items(entries);
-    listed.next_cursor = found.next.map(|next| format!("{EVIDENCE_AFTER}{next}"));
-    Ok(listed)
+    listed.next_cursor = page.next;
+    listed
 }
 
 /// The templates of resources that are readable but not listed.
@@ -116,8 +134,19 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(templates)
 }
 
+/// The prefixes of this server's own resources.
+const OWN: [&str; 3] = [EVIDENCE, MISSION, SKILL];
+
 /// Reads one resource.
-pub(super) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResponse, ErrorData> {
+    let is_own = OWN.iter().any(|scheme| uri.starts_with(scheme));
+    if !is_own
+        && let Some(read) = offered::resource(call, uri)
+            .await
+            .map_err(|error| with_uri(error, uri))?
+    {
+        return Ok(read);
+    }
     let json = |text: String| ResourceContents::text(text, uri).with_mime_type(JSON);
     let contents = async {
         let admit = |of: &str| operations::admit(&format!("mcp:resources/read {of}"), &call.caller);
@@ -142,7 +171,7 @@ pub(super) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, E
     };
     let contents = contents.await;
     let contents = contents.map_err(|error| with_uri(protocol_error(&error), uri))?;
-    Ok(ReadResourceResult::new(vec![contents]))
+    Ok(ReadResourceResult::new(vec![contents]).into())
 }
 
 async fn evidence(call: &Call, uri: &str, id: &str) -> Result<String, EngineError> {

@@ -29,7 +29,7 @@ const TASK_CALL_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL_MS: u64 = 1_000;
 
 /// The most questions in one call.
-const MAX_QUESTIONS: usize = 16;
+pub(super) const MAX_QUESTIONS: usize = 16;
 
 /// The status of work, and the question for a person.
 pub(super) struct WorkStatus {

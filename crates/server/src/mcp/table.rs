@@ -60,32 +60,41 @@ impl ToolEntry {
     ) -> Result<CallToolResponse, ErrorData> {
         let call = Arc::new(call);
         let working = (self.call)(Arc::clone(&call), arguments);
-        tokio::pin!(working);
-        let answered = |answer: Result<CallToolResponse, EngineError>| {
-            Ok(answer.unwrap_or_else(|error| call.failed(&error).into()))
-        };
-        tokio::select! {
-            answer = &mut working => return answered(answer),
-            () = call.context.ct.cancelled() => {}
-        }
-        // A run that is still starting is cancelled as soon as its id is known.
-        tokio::select! {
+        let answer = until_cancelled(&call, working).await;
+        Ok(answer.unwrap_or_else(|error| call.failed(&error).into()))
+    }
+}
+
+/// Does the work of a call; if the client cancels it, stops what it has started.
+///
+/// # Errors
+/// Those of the work; `cancelled`.
+pub(super) async fn until_cancelled<T>(
+    call: &Call,
+    working: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    tokio::pin!(working);
+    tokio::select! {
+        answer = &mut working => return answer,
+        () = call.context.ct.cancelled() => {}
+    }
+    // A run that is still starting is cancelled as soon as its id is known.
+    tokio::select! {
             biased;
             () = call.has_started() => {}
-            answer = &mut working => return answered(answer),
-        }
-        let stopped = EngineError::new(ErrorCode::Cancelled, "the client cancelled the call");
-        // A server that stops leaves work open, to be taken up at its next start.
-        let stopping = call.engine().stopping().is_cancelled();
-        if let Some(subject) = call.to_stop().filter(|_| !stopping)
-            && let Err(error) = subject
-                .cancel(call.engine(), &call.caller, "the client cancelled the call")
-                .await
-        {
-            tracing::warn!(error = %error, "the work started by a cancelled call could not be stopped");
-        }
-        Ok(call.failed(&stopped).into())
+            answer = &mut working => return answer,
     }
+    // A server that stops leaves work open, to be taken up at its next start.
+    let stopping = call.engine().stopping().is_cancelled();
+    if let Some(subject) = call.to_stop().filter(|_| !stopping)
+        && let Err(error) = subject
+            .cancel(call.engine(), &call.caller, "the client cancelled the call")
+            .await
+    {
+        tracing::warn!(error = %error, "the work started by a cancelled call could not be stopped");
+    }
+    let message = "the client cancelled the call";
+    Err(EngineError::new(ErrorCode::Cancelled, message))
 }
 
 static TABLE: [ToolEntry; TOOLS.len()] = TOOLS;
@@ -158,7 +167,15 @@ async fn run_tool<T: McpTool>(
     arguments: JsonObject,
 ) -> Result<CallToolResponse, EngineError> {
     let input = input::<T>(arguments)?;
-    Ok(match written::<T>(T::call(call, input).await?)? {
+    respond::<T>(call, T::call(call, input).await?).await
+}
+
+/// Writes the reply of a tool: a value, its text, and the content that its output refers to.
+pub(super) async fn respond<T: McpTool>(
+    call: &Call,
+    reply: ToolReply<T::Output>,
+) -> Result<CallToolResponse, EngineError> {
+    Ok(match written::<T>(reply)? {
         ToolReply::Done(answer) => with_content(call, answer).await.into(),
         ToolReply::Failed(answer) => error_result(&answer).into(),
         ToolReply::Asks(asks) => asks.into(),

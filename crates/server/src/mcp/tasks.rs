@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use charter_contract::run_status::RunStatus;
-use charter_engine::EngineError;
+use charter_engine::{CallEnd, CallLink, EngineError};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResult, DetailedTask, GetTaskResult, InputRequests, InputResponses, JsonObject,
@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::call::{Call, ElicitationMode};
 use super::failure::{error_result, invalid_params};
+use super::linked::{fitting, input_requests, is_failure};
 use super::settle::{WorkStatus, parse_elicit_result, task};
 use super::work::{WorkReport, WorkSubject};
 
@@ -32,7 +33,11 @@ pub(super) async fn update(
     answers: &InputResponses,
 ) -> Result<(), ErrorData> {
     let updated = async {
-        let standing = WorkSubject::parse(id)?.status(call, Duration::ZERO).await?;
+        let subject = WorkSubject::parse(id)?;
+        if let Some(link) = link(call, &subject) {
+            link.answer(&fitting(&link.questions(), answers));
+        }
+        let standing = subject.status(call, Duration::ZERO).await?;
         let Some(question) = standing.question else {
             return Ok(());
         };
@@ -61,11 +66,55 @@ async fn detailed(call: &Call, id: &str) -> Result<DetailedTask, EngineError> {
     let subject = WorkSubject::parse(id)?;
     let standing = subject.status(call, Duration::ZERO).await?;
     let task = task(&subject, &standing);
-    let payload = payload(call, &standing)?;
+    let payload = match link(call, &subject) {
+        Some(link) => linked_payload(call, &link, &standing)?,
+        None => None,
+    };
+    let payload = match payload {
+        Some(payload) => payload,
+        None => payload_of(call, &standing)?,
+    };
     Ok(DetailedTask::new(task, payload))
 }
 
-fn payload(call: &Call, standing: &WorkStatus) -> Result<TaskPayload, EngineError> {
+/// The link of a call whose client takes part in it.
+fn link(call: &Call, subject: &WorkSubject) -> Option<CallLink> {
+    match subject {
+        WorkSubject::Run(run) => call.engine().linked_calls().link(&call.caller, run),
+        WorkSubject::Request(_) | WorkSubject::Mission(_) => None,
+    }
+}
+
+/// The questions of an MCP server, or its answer after the run has ended; `None` if there is neither.
+fn linked_payload(
+    call: &Call,
+    link: &CallLink,
+    standing: &WorkStatus,
+) -> Result<Option<TaskPayload>, EngineError> {
+    let work = &standing.work;
+    if work.status == RunStatus::Working {
+        let questions = link.questions();
+        let can_answer = questions.values().all(|question| call.can_answer(question));
+        if questions.is_empty() || !can_answer {
+            return Ok(None);
+        }
+        let input_requests = input_requests(questions)?;
+        return Ok(Some(TaskPayload::InputRequired { input_requests }));
+    }
+    let has_ended = !matches!(
+        work.status,
+        RunStatus::Aborted | RunStatus::Stopping | RunStatus::Paused
+    ) && standing.question.is_none();
+    Ok(match link.end().filter(|_| has_ended) {
+        Some(CallEnd::Result(result)) if !work.has_failed() || is_failure(&result) => {
+            Some(TaskPayload::Completed { result })
+        }
+        Some(CallEnd::Error(error)) => Some(TaskPayload::Failed { error }),
+        Some(CallEnd::Result(_)) | None => None,
+    })
+}
+
+fn payload_of(call: &Call, standing: &WorkStatus) -> Result<TaskPayload, EngineError> {
     if let (Some(question), true) = (
         standing.question_for(call),
         call.elicitation_mode() != ElicitationMode::No,

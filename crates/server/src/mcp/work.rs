@@ -123,7 +123,9 @@ impl WorkSubject {
                     engine
                         .run_management()
                         .abort(caller, id, reason.to_owned(), RollBack::No);
-                aborted.await.map(drop)
+                let aborted = aborted.await.map(drop);
+                engine.linked_calls().cancel(caller, id);
+                aborted
             }
             Self::Mission(id) => {
                 let stopped = engine.missions().cancel(caller, id, reason.to_owned());

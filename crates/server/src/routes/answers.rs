@@ -9,12 +9,13 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::registry;
 use charter_engine::{
-    AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage, ArtifactView,
-    AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView, ConnectionStart, CredentialView, DocumentDependencies, DocumentView, EventPage,
-    EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal,
-    LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage,
-    MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView,
-    NewKey, PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
+    AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage,
+    ArtifactView, AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView,
+    ConnectionStart, CredentialView, DocumentDependencies, DocumentView, EventPage, EvidencePage,
+    EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal, LensSearchResult,
+    LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage, MemoryView,
+    MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey,
+    PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
     PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
     RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
     RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope,
@@ -32,11 +33,8 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 
-81
-] = [
-    (
-        "account_page", schema_of::<AccountPage>),
+const ANSWERS: [(&str, Describe); 81] = [
+    ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
         schema_of::<InForce<AgentManifest>>,

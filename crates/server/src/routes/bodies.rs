@@ -6,18 +6,15 @@ use charter_contract::catalogue::evidence_submission::EvidenceSubmission;
 use charter_contract::registry::replace_contracts;
 use charter_contract::schema::{Draft, SchemaEntry, SchemaName, of_type};
 use charter_engine::{
-    
-AssignmentSubmission, 
-ConnectionCode, ConnectionOrder, 
-GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
-    SkillSearch, SkillsSent, Supersede,
+    AssignmentSubmission, ConnectionCode, ConnectionOrder, GraphQuery, KeyOrder, KeyRotation,
+    LeaseRequest, MemoryQuery, MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::{
-    COMPONENTS, agent_skills, approvals, assignments, candidates, gate, lenses, missions, plans, playbooks,
-    requests, runs,
+    COMPONENTS, agent_skills, approvals, assignments, candidates, gate, lenses, missions, plans,
+    playbooks, requests, runs,
 };
 use crate::a2a::{JsonRpcCall, SentMessage};
 

@@ -11,7 +11,8 @@ use charter_contract::catalogue::{DocumentKind, DocumentKindError};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::Label;
 use charter_engine::{
-    EngineError, GuardrailSubject, InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
+    EngineError, GuardrailSubject, InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate,
+    ToolFilter,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -257,7 +258,12 @@ mod tests {
             assert_eq!(error.code, ErrorCode::DeprecatedCollection, "{path}");
             assert!(error.message.contains(successor), "{path}: {error}");
         }
-        for path in ["/v1/resolve/moon", "/v1/resolve/skill/intent", "/v1/intent", "/"] {
+        for path in [
+            "/v1/resolve/moon",
+            "/v1/resolve/skill/intent",
+            "/v1/intent",
+            "/",
+        ] {
             assert!(deprecated(path).is_none(), "{path}");
         }
     }

@@ -442,8 +442,7 @@ const LOOKUPS: &[(&str, &str)] = &[
         "api_key_by_time",
     ),
     (
-        
-"SELECT * FROM mission_assignment WHERE tenant_id = 'a' AND (offered_at, assignment_id) < (5, 'e') ORDER BY offered_at DESC, assignment_id DESC",
+        "SELECT * FROM mission_assignment WHERE tenant_id = 'a' AND (offered_at, assignment_id) < (5, 'e') ORDER BY offered_at DESC, assignment_id DESC",
         "mission_assignment_by_time",
     ),
     (
@@ -451,8 +450,7 @@ const LOOKUPS: &[(&str, &str)] = &[
         "mission_assignment_by_mission",
     ),
     (
-        
-"SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c' AND user_id = 'u'",
+        "SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c' AND user_id = 'u'",
         "PRIMARY KEY",
     ),
     (
@@ -465,8 +463,7 @@ const LOOKUPS: &[(&str, &str)] = &[
         "connected_account_by_time",
     ),
     (
-        
-"SELECT * FROM route_example WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND CAST(NULL AS text) IS NULL AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
+        "SELECT * FROM route_example WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND CAST(NULL AS text) IS NULL AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
         "route_example_by_time",
     ),
     (

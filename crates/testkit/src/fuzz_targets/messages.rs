@@ -88,6 +88,8 @@ pub(super) fn tools(input: &[u8]) -> Verdict {
         refresh: Duration::from_secs(60),
         trace: TraceContext::default(),
         credential: None,
+        asks: false,
+        offers: false,
     });
     let Ok(listed) = decode::<ListToolsResult>(input, Profile::MESSAGE) else {
         return Verdict::Refused;

@@ -96,6 +96,8 @@ mod tests {
     use charter_effects::ImportedTool;
     use serde_json::json;
 
+    use charter_effects::ServerOffers;
+
     use super::*;
 
     fn server(tools: usize, left_out: usize) -> ServerImports {
@@ -118,6 +120,7 @@ mod tests {
             state: McpServerState::Connected,
             tools: vec![imported; tools],
             left_out: vec![left; left_out],
+            offers: ServerOffers::default(),
             started_in: Some(Duration::from_secs(1)),
         }
     }

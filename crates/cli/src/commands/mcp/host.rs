@@ -8,7 +8,7 @@ use std::time::Duration;
 use charter_contract::bounds::MCP_SESSIONS;
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, Engine, EngineError};
-use charter_server::{EngineLoader, LocalMcp};
+use charter_server::{EngineLoader, ListMode, LocalMcp};
 use charter_store::SharedStore;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
@@ -39,6 +39,17 @@ struct HostedClients {
     stop: CancellationToken,
 }
 
+/// When the list of tools is answered: pinned documents are known only when the engine is loaded.
+fn list_mode(config: &Config) -> ListMode {
+    let pins = config.mcp.pins();
+    let mut offers = pins.all();
+    if offers.any(|offer| offer.of_agents || !offer.pinned.is_empty()) {
+        ListMode::Loaded
+    } else {
+        ListMode::AtOnce
+    }
+}
+
 impl EngineHost {
     /// Begins to load an engine over an open store, and serves clients meanwhile.
     pub(super) fn start(
@@ -47,7 +58,7 @@ impl EngineHost {
         store: OpenStore,
     ) -> anyhow::Result<Self> {
         store.describe_holder(&format!("pid {}, charter mcp", std::process::id()))?;
-        let (mcp, loader) = LocalMcp::new(Caller::local()?);
+        let (mcp, loader) = LocalMcp::new(Caller::local()?, list_mode(config));
         let loading = load(config.clone(), services, store.shared(), loader);
         let clients = HostedClients {
             mcp: Arc::new(mcp),

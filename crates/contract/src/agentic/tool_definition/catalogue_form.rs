@@ -158,8 +158,8 @@ impl ToolDefinition {
             ("burst", limit.burst),
         ];
         let limits = limits.into_iter();
-        let set = limits
-            .filter_map(|(field, value)| Some((field.to_owned(), Value::from(value?.get()))));
+        let set =
+            limits.filter_map(|(field, value)| Some((field.to_owned(), Value::from(value?.get()))));
         Some(set.collect())
     }
 

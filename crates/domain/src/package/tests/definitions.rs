@@ -28,7 +28,9 @@ fn b003_4_a_tool_definition_is_a_tool_of_its_package() {
     let writes = DEFINITION.replace("tool_class: readonly\n", "");
     let refused = problems(&[(FILE, writes.as_str()), changes[1]]);
     assert!(
-        refused.iter().any(|line| line.starts_with("skills/find.yaml:")),
+        refused
+            .iter()
+            .any(|line| line.starts_with("skills/find.yaml:")),
         "{refused:?}"
     );
 }

@@ -24,6 +24,8 @@ fn options(readonly: &[&str]) -> McpServerOptions {
         refresh: Duration::from_secs(60),
         trace: TraceContext::default(),
         credential: None,
+        asks: false,
+        offers: false,
     }
 }
 

@@ -52,10 +52,13 @@ impl Prepared {
             .map(|end| moments::span(calls.clock.now(), end));
         let dry_run = DryRun::from(self.dry_run);
         let target = target(document, &self.tenant, dry_run, begin_within);
-        let implementation = match self.script {
+        let mut implementation = match self.script {
             Some(script) => ToolImplementation::Script(script),
             None => implementation(document, &self.tool.files, &grants.builtin)?,
         };
+        if let ToolImplementation::Mcp(tool) = &mut implementation {
+            tool.link = calls.linked.link_of_effect(&idempotency_key);
+        }
         Ok(ToolCall {
             tool_id: document.tool_id.clone(),
             implementation,
@@ -168,6 +171,7 @@ fn implementation(
             definition: definition.to_string(),
             wire_names: wire_names(tool),
             repeat: repeat(tool, DryRun::No),
+            link: None,
         })),
         Some(Implementation::Script { path, body }) => match (path, body) {
             (Some(path), _) => own(Body::File(path.as_str())),

@@ -425,8 +425,11 @@ impl Prepared {
     fn result_key(&self) -> Option<ResultKey> {
         let reads = self.cache_ttl > Duration::ZERO;
         reads.then(|| {
-            ResultKey::new(&self.tenant, &self.by,
-                &self.tool.entry, &self.call.parameters,
+            ResultKey::new(
+                &self.tenant,
+                &self.by,
+                &self.tool.entry,
+                &self.call.parameters,
             )
         })
     }
@@ -537,15 +540,13 @@ impl Prepared {
                 duration_ms,
                 ..
             } => {
-                let content = content_of(&entry.document, &mut output );
+                let content = content_of(&entry.document, &mut output);
                 if checked {
                     let fits = check_output(&entry.document, output).await;
-                    output = fits.map_err(NoOutput::Refused)?
-                ;
+                    output = fits.map_err(NoOutput::Refused)?;
                 }
                 if let Some(content) = content {
-                    calls.contents.keep(&tenant, &mut output
-                , content).await;
+                    calls.contents.keep(&tenant, &mut output, content).await;
                 }
                 Ok((output, duration_ms, room.take()))
             }

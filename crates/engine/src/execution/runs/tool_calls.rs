@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use charter_contract::ids::TenantId;
 use charter_domain::clock::Clock;
-use charter_effects::{ToolCall, ToolRunner};
+use charter_effects::{ToolCall, ToolImplementation, ToolRunner};
 
 use super::drivers::Drivers;
 use crate::execution::executors;
+use crate::execution::linked_calls::LinkedCalls;
 use crate::execution::outputs::ValueMemory;
 use crate::execution::tool_contents::ToolContentService;
 use crate::execution::tool_results::ToolResults;
@@ -29,6 +30,8 @@ pub(crate) struct ToolCallPorts {
     pub(crate) results: Arc<ToolResults>,
     pub(crate) contents: ToolContentService,
     pub(crate) drivers: Drivers,
+    /// The links of calls to the clients that wait for them.
+    pub(crate) linked: Arc<LinkedCalls>,
 }
 
 /// The calls of tools.
@@ -42,6 +45,7 @@ pub(crate) struct ToolCallService {
     pub(super) results: Arc<ToolResults>,
     pub(super) contents: ToolContentService,
     pub(super) drivers: Drivers,
+    pub(super) linked: Arc<LinkedCalls>,
     slots: FairSlots,
 }
 
@@ -58,14 +62,18 @@ impl ToolCallService {
             results: ports.results,
             contents: ports.contents,
             drivers: ports.drivers,
+            linked: ports.linked,
             slots: FairSlots::new(at_once),
         }
     }
 
     /// Waits for a slot for a tool call of this process, shared fairly between tenants. A call for an executor needs
-    /// none: one tenant without an executor must not block the others.
+    /// none: one tenant without an executor must not block the others. Neither does a call whose client takes part: it
+    /// may wait for a person, and the number of such calls has its own limit.
     pub(super) async fn slot(&self, tenant: &TenantId, call: &ToolCall) -> Option<Slot> {
-        if executors::goes_to_executors(call, self.client_tools) {
+        let is_linked =
+            matches!(&call.implementation, ToolImplementation::Mcp(tool) if tool.link.is_some());
+        if is_linked || executors::goes_to_executors(call, self.client_tools) {
             return None;
         }
         Some(self.slots.take(tenant).await)

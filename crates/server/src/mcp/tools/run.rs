@@ -3,7 +3,7 @@
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RequestId, SkillId};
+use charter_contract::ids::{PlaybookId, RequestId, SkillId};
 use charter_contract::run_status::RunStatus;
 use charter_contract::validate::{Contract, read_value};
 use charter_engine::EngineError;
@@ -26,7 +26,7 @@ const MAX_ROUNDS: usize = 4;
 
 pub(in crate::mcp) struct Run;
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
     /// The question or task, in the user's own words. It is routed to the right skill or playbook unless one is named.
@@ -82,7 +82,8 @@ impl McpTool for Run {
                 },
                 PendingQuestion::Give { run }
                 | PendingQuestion::Confirm { run, .. }
-                | PendingQuestion::Approve { run, .. } => {
+                | PendingQuestion::Approve { run, .. }
+                | PendingQuestion::Server { run, .. } => {
                     // The request of the first round, whose result is the answer.
                     let started = call.started_before.clone();
                     let subject = started.unwrap_or(WorkSubject::Run(run));
@@ -261,6 +262,24 @@ fn parameters_declined(skill: &SkillId) -> EngineError {
 }
 
 impl Input {
+    /// Runs a skill with these values.
+    pub(in crate::mcp) fn of_skill(id: &SkillId, parameters: Map<String, Value>) -> Self {
+        Self {
+            skill_id: Some(id.to_string()),
+            parameters,
+            ..Self::default()
+        }
+    }
+
+    /// Runs a playbook with these values.
+    pub(in crate::mcp) fn of_playbook(id: &PlaybookId, parameters: Map<String, Value>) -> Self {
+        Self {
+            playbook_id: Some(id.to_string()),
+            parameters,
+            ..Self::default()
+        }
+    }
+
     /// Continues with the choice among several documents, as its kind and id. A chosen change is shown before it
     /// begins.
     fn choose(&mut self, content: &Map<String, Value>) {

@@ -399,7 +399,8 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     let mut writer = Writer::new(tenant_id, n.into())?;
     writer.whole(store).await?;
     store
-        .offer_assignment(&assignment::offer(&writer, n.into())?).await?;
+        .offer_assignment(&assignment::offer(&writer, n.into())?)
+        .await?;
     let (run, events) = sample::new_run(tenant_id, u128::from(n) + 1, 0)?;
     store.create_run(&run, events, vec![], vec![]).await?;
     let mut asking = sample::second_append(u128::from(n) + 1, NextPhase::Ends, &["{}"])?;

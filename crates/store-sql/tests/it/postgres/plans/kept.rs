@@ -164,7 +164,11 @@ pub(super) async fn look_at_memories_and_skills(watched: &mut Watched) -> Outcom
         .look("skills_of", Tenants, store.skills_of(&some))
         .await;
     watched
-        .look("skill_instructions", Tenants, store.skill_instructions(&some))
+        .look(
+            "skill_instructions",
+            Tenants,
+            store.skill_instructions(&some),
+        )
         .await;
     Ok(())
 }
