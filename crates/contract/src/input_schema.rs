@@ -22,7 +22,6 @@ use crate::violation::Violation;
 pub use list::{property_of, schema_of};
 pub use shape::{Field, Shape};
 
-use names::FurtherNames;
 use reader::Reading;
 
 /// The arguments of one tool.

@@ -76,6 +76,10 @@ pub struct McpServerOptions {
     pub trace: TraceContext,
     /// The credential that each call needs; without one, all calls share the server's own connection.
     pub credential: Option<ServerCredential>,
+    /// Whether clients take part in calls of its tools, so that the server may ask their users questions.
+    pub asks: bool,
+    /// Whether its resources and prompts are offered to clients.
+    pub offers: bool,
 }
 
 /// The credential that calls of a server's tools use, each over a connection of its own.
@@ -87,10 +91,6 @@ pub struct ServerCredential {
     pub variable: String,
     /// The header that has its secret, for a link. `authorization` has it as a bearer token.
     pub header: String,
-    /// Whether clients take part in calls of its tools, so that the server may ask their users questions.
-    pub asks: bool,
-    /// Whether its resources and prompts are offered to clients.
-    pub offers: bool,
 }
 
 /// How to connect to a server.

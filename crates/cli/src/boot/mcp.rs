@@ -119,6 +119,8 @@ fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<M
             }
             None => None,
         },
+        asks: may_be_pinned(config, &server.name),
+        offers: may_be_offered(config, &server.name),
     })
 }
 
@@ -147,8 +149,6 @@ fn server_credential(
         name: credential.name.clone(),
         variable,
         header: header.to_owned(),
-        asks: may_be_pinned(config, &server.name),
-        offers: may_be_offered(config, &server.name),
     })
 }
 

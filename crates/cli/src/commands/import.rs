@@ -394,6 +394,7 @@ mod tests {
 
     async fn import(source: &Path, directory: &Path) -> anyhow::Result<u8> {
         let command = Import::Openapi(OpenApiImport {
+            credential: Vec::new(),
             source: source.display().to_string(),
             package: directory.to_owned(),
             include: Vec::new(),

@@ -7,7 +7,6 @@ use charter_contract::catalogue::pin::Pin;
 use charter_contract::ids::{Label, TenantId};
 use charter_engine::{Pins, TenantPins};
 
-use charter_contract::ids::Label;
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -292,7 +292,8 @@ fn a_parameter_has_the_pattern_and_the_first_fitting_example() {
     let definitions =
         json!({"id": {"type": "string", "pattern": "^i-", "examples": [7, "i-1", "i-2"]}});
     let schema = json!({"properties": {"a": property}, "$defs": definitions});
-    let parameter = &input(&schema).parameters()[0];
+    let input = input(&schema);
+    let parameter = &input.parameters()[0];
     assert_eq!(parameter.pattern.as_deref(), Some("^i-"));
     assert_eq!(parameter.example, Some(json!("i-1")));
     // A pattern that is not a regular expression here is left to the check of the whole schema, which is refused.

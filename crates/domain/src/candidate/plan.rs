@@ -170,7 +170,7 @@ fn is_referable(name: &Label) -> bool {
 fn supplies(feeder: &Tool, parameter: &Parameter) -> bool {
     let restricted = parameter.allowed.is_some() || parameter.pattern.is_some();
     let repeats = feeder
-        .parameters
+        .parameters()
         .iter()
         .any(|own| own.name == parameter.name);
     let Some(schema) = feeder.output_schema.as_ref().map(ForeignSchema::json) else {

@@ -175,6 +175,7 @@ mod tests {
                 definition: String::new(),
                 wire_names: BTreeMap::new(),
                 repeat: Repeat::Safe,
+                link: None,
             }),
             target: Target::Here,
             parameters: Map::new(),

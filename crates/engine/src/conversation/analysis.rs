@@ -23,7 +23,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use self::listening::SentenceReporter;
-use self::material::{Case, Material, ReferenceTexts};
+use self::material::{Case, Material};
 use self::prompt::Prompt;
 use crate::catalogue::live::CatalogueService;
 use crate::execution::asking::{

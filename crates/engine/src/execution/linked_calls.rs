@@ -131,6 +131,7 @@ impl LinkedCallService {
             plan: PlanId::from_uuid(self.ids.uuid()),
             tool,
             values,
+            timeout_ms: None,
         };
         let starting = self
             .starts

@@ -1,9 +1,9 @@
-//! The librarian's stage: the pass of one worker. Asks no model: the task's scopes and policy determine its families of
-//! resources. Its previews are in [`super::previews`].
+//! The librarian's stage: the pass of one worker. By default asks no model: the task's scopes and policy determine its
+//! families of resources. Its previews are in [`super::previews`].
 
-use charter_contract::ids::LibrarianPassId;
+use charter_contract::ids::{Label, LibrarianPassId};
 use charter_contract::mission::MissionSchemaVersion;
-use charter_contract::mission::librarian_pass::{LibrarianPass, RecommendedQuery};
+use charter_contract::mission::librarian_pass::{CachedPreview, LibrarianPass, RecommendedQuery};
 use charter_contract::mission::task_graph::{Role, Task};
 use charter_domain::run::StepFailure;
 

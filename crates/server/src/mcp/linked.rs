@@ -73,7 +73,8 @@ impl LinkedCall {
         }
         match call.answered().await? {
             Some((_, AnswerOutcome::Declined)) => {
-                let status = resumed.subject().status(call, std::time::Duration::ZERO);
+                let subject = resumed.subject();
+                let status = subject.status(call, std::time::Duration::ZERO);
                 Ok(Err(status.await?.work))
             }
             Some((_, AnswerOutcome::Acted | AnswerOutcome::Values(_))) | None => Ok(Ok(resumed)),
@@ -126,7 +127,8 @@ impl LinkedCall {
                 QuestionOutcome::Later(asks) => return Ok(LinkedOutcome::Asks(asks)),
             }
         }
-        let status = self.subject().status(call, std::time::Duration::ZERO);
+        let subject = self.subject();
+        let status = subject.status(call, std::time::Duration::ZERO);
         Ok(self.outcome(call, status.await?.work))
     }
 

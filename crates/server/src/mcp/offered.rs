@@ -13,7 +13,6 @@ use rmcp::model::{
     CacheScope, GetPromptResponse, GetPromptResult, InputRequiredResult, JsonObject, Prompt,
     ReadResourceResponse, ReadResourceResult, Resource, ResourceTemplate,
 };
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 

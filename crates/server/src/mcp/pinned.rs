@@ -22,7 +22,7 @@ use super::call::Call;
 use super::failure::{error_result, protocol_error};
 use super::linked::{LinkedCall, LinkedOutcome};
 use super::schemas;
-use super::table::{self, respond, until_cancelled};
+use super::table::{self, respond, until_cancelled, written};
 use super::tool::McpTool;
 use super::tools::run::{Input, Run};
 use super::work::WorkReport;
@@ -179,13 +179,13 @@ async fn call_document(
             PinnedDocument::Tool(tool) => call_tool(&call, tool.document(), arguments).await,
             PinnedDocument::Skill(skill) => {
                 let input = Input::of_skill(&skill.document().skill_id, arguments);
-                let reply = Run::call(&call, input).await?;
-                respond::<Run>(&call, reply).await.map(Ok)
+                let reply = written::<Run>(Run::call(&call, input).await?)?;
+                respond(&call, reply).await.map(Ok)
             }
             PinnedDocument::Playbook(playbook) => {
                 let input = Input::of_playbook(&playbook.document().playbook_id, arguments);
-                let reply = Run::call(&call, input).await?;
-                respond::<Run>(&call, reply).await.map(Ok)
+                let reply = written::<Run>(Run::call(&call, input).await?)?;
+                respond(&call, reply).await.map(Ok)
             }
         }
     };

@@ -167,15 +167,16 @@ async fn run_tool<T: McpTool>(
     arguments: JsonObject,
 ) -> Result<CallToolResponse, EngineError> {
     let input = input::<T>(arguments)?;
-    respond::<T>(call, T::call(call, input).await?).await
+    let reply = written::<T>(T::call(call, input).await?)?;
+    respond(call, reply).await
 }
 
 /// Writes the reply of a tool: a value, its text, and the content that its output refers to.
-pub(super) async fn respond<T: McpTool>(
+pub(super) async fn respond(
     call: &Call,
-    reply: ToolReply<T::Output>,
+    reply: ToolReply<Value>,
 ) -> Result<CallToolResponse, EngineError> {
-    Ok(match written::<T>(reply)? {
+    Ok(match reply {
         ToolReply::Done(answer) => with_content(call, answer).await.into(),
         ToolReply::Failed(answer) => error_result(&answer).into(),
         ToolReply::Asks(asks) => asks.into(),
@@ -184,7 +185,9 @@ pub(super) async fn respond<T: McpTool>(
 }
 
 /// Writes the output of a reply as JSON.
-fn written<T: McpTool>(reply: ToolReply<T::Output>) -> Result<ToolReply<Value>, EngineError> {
+pub(super) fn written<T: McpTool>(
+    reply: ToolReply<T::Output>,
+) -> Result<ToolReply<Value>, EngineError> {
     let value = |output: T::Output| {
         apart(|| serde_json::to_value(output))
             .map_err(|error| EngineError::internal("writing a tool's answer", error))

@@ -119,7 +119,7 @@ pub(in crate::commands) fn read(text: &str) -> anyhow::Result<Vec<Tool>> {
 #[cfg(test)]
 mod tests {
     use charter_contract::ids::Label;
-    use charter_effects::{ImportedTool, ServerImports};
+    use charter_effects::{ImportedTool, ServerImports, ServerOffers};
 
     use super::*;
 
@@ -143,6 +143,7 @@ mod tests {
             state,
             tools: vec![imported],
             left_out: Vec::new(),
+            offers: ServerOffers::default(),
             started_in: None,
         };
         Imports {

@@ -37,7 +37,9 @@ fn decide(arguments: Value, condition: &str) -> String {
 
 fn refused(condition: &str) -> Vec<String> {
     let policy = policy("p.one", "aws.*", &permit(condition));
-    let found = misfits_of(&policy, &view(&[find()], &[], &[]));
+    let tools = [find()];
+    let view = view(&tools, &[], &[]);
+    let found = misfits_of(&policy, &view);
     let errors = found.filter_map(|misfit| match misfit {
         Misfit::Error(fault) => Some(fault.message),
         Misfit::Warning(_) => None,

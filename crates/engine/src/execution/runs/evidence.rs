@@ -570,10 +570,9 @@ fn without_filters(tool: &Tool) -> Tool {
         summary: None,
         ..declared
     });
-    Tool {
-        evidence,
-        ..tool.clone()
-    }
+    let mut tool = tool.clone();
+    tool.evidence = evidence;
+    tool
 }
 
 /// Adds the reporter to a summary; a summary without room for that stays unchanged.

@@ -40,16 +40,19 @@ async fn artifacts(rig: &Rig, mission: &MissionView, kind: ArtifactKind) -> Vec<
         ..ArtifactFilter::default()
     };
     let views = rig.engine.mission_views();
-    let found = views.artifacts(&person("ann"), &mission.mission_id, filter, 0, 100);
-    payloads(found.await.unwrap())
+    let found = views
+        .artifacts(&person("ann"), &mission.mission_id, filter, 0, 100)
+        .await;
+    payloads(found.unwrap())
 }
 
 async fn is_replayed(rig: &Rig, mission: &MissionView) -> bool {
     let replayed = rig
         .engine
         .mission_views()
-        .replay(&person("ann"), &mission.mission_id);
-    replayed.await.unwrap().identical
+        .replay(&person("ann"), &mission.mission_id)
+        .await;
+    replayed.unwrap().identical
 }
 
 /// A model writes the prompts and chooses what a pass grants; the scopes stay those of the task.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::evidence::AbsenceReason;
 use charter_testkit::store_suite::sample;
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::super::EvidencePages;

@@ -215,7 +215,8 @@ pub(super) async fn look_at_missions(watched: &mut Watched) -> Outcome {
             mission,
             open_at: None,
         };
-        let read = store.assignments(&acme, filter, &page());
+        let page = page();
+        let read = store.assignments(&acme, filter, &page);
         watched.look("assignments", Tenants, read).await;
     }
     Ok(())
