@@ -1,5 +1,5 @@
 //! Mission types (this project; seed 002 §4 names `mission_type` without defining it). A mission type defines the
-//! resources that its missions may read, the prompts of their roles, and how their proposals are written back.
+//! resources that its missions may read, the prompts of their mission roles, and how their proposals are written back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +72,7 @@ pub struct MissionType {
     /// Resource families that its workers may be granted, by name: `crm.leads`.
     #[serde(default)]
     pub resource_families: BTreeMap<Label, ResourceFamily>,
-    /// Prompt template of each role; a role without one uses the built-in template.
+    /// Prompt template of each mission role; a role without one uses the built-in template.
     #[serde(default)]
     pub prompts: BTreeMap<Role, PromptId>,
     /// Usual tasks of such a mission: shown to the planner, and used as the plan when no model plans.
@@ -127,7 +127,7 @@ pub struct ResourceFamily {
 pub struct OutlinedTask {
     /// Id of the task.
     pub task_id: TaskId,
-    /// Role of the task: `researcher` or `worker`.
+    /// Mission role of the task: `researcher` or `worker`.
     pub role_type: Role,
     /// Objective; `${goal}` is replaced with the mission's goal.
     pub objective: Text,

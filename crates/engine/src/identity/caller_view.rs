@@ -21,7 +21,7 @@ pub struct CallerView {
     pub role: Role,
     /// The tier up to which it is served.
     pub tier: Tier,
-    /// Its role in the catalogue.
+    /// Its catalogue role.
     pub catalogue: CatalogueRole,
     /// Which skills of the link graph it may reach.
     #[schemars(with = "Vec<String>")]

@@ -74,7 +74,7 @@ impl MissionContext {
         }
     }
 
-    /// Returns the prompt template of a role: the registered one, or the built-in one.
+    /// Returns the prompt template of a mission role: the registered one, or the built-in one.
     pub(super) fn prompt(&self, role: Role) -> &PromptTemplate {
         self.prompts
             .get(&role)
@@ -113,7 +113,7 @@ impl MissionContext {
             .unwrap_or_else(|| service_of(tool))
     }
 
-    /// Returns the producer of an artifact: the role's agent, marked as offline if no model was asked.
+    /// Returns the producer of an artifact: the mission role's agent, marked as offline if no model was asked.
     pub(super) fn producer(&self, agent: &'static str) -> Label {
         let name = if self.offline {
             format!("{agent}.offline")

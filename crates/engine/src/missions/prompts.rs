@@ -1,5 +1,5 @@
-//! The built-in prompt templates, for roles without a template in the mission's type. They are documents like any
-//! other, and part of the binary.
+//! The built-in prompt templates, for mission roles without a template in the mission's type. They are documents like
+//! any other, and part of the binary.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use charter_contract::text::Text;
 use charter_contract::validate;
 use serde_json::{Value, json};
 
-/// Returns the built-in template of a role.
+/// Returns the built-in template of a mission role.
 pub(super) fn built_in(role: Role) -> &'static PromptTemplate {
     static TEMPLATES: OnceLock<BTreeMap<Role, PromptTemplate>> = OnceLock::new();
     let templates = TEMPLATES.get_or_init(|| {
