@@ -8,7 +8,7 @@
 //!   [`package`], [`finding`], [`executor`], [`identity`], [`intent`] and [`route_example`] are this project's own;
 //!   [`package_file`] is how a package's PDFs are written in it.
 //! - [`validate`]: reading documents, by the typed path straight from their bytes, or
-//!   with every violation said; [`schema`]: the schema of a contract; [`registry`]: all contracts by name;
+//!   with a list of all violations; [`schema`]: the schema of a contract; [`registry`]: all contracts by name;
 //!   [`foreign_schema`]: JSON Schemas that documents bring along.
 //! - [`ids`], [`text`], [`number`], [`time`], [`scope`], [`parameter`],
 //!   [`placeholder`]: what the contracts are made of.

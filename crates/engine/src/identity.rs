@@ -1,5 +1,4 @@
-//! Who calls, and how much of this installation a caller may use: callers and their keys, identity providers, quotas,
-//! rate limits and shares.
+//! Callers and their keys, identity providers, and the limits of a caller: quotas, rate limits and shares.
 
 pub(crate) mod caller;
 pub(crate) mod caller_view;

@@ -5528,10 +5528,10 @@ class CallExplanation(Wire):
 
 
 class Caller(Wire):
-    """Who the caller is, and what it may do."""
+    """The identity, rights and quotas of a caller."""
 
     agent_skills: list[str]
-    """Which skills of the link graph it may reach."""
+    """The skills of the link graph that it may reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
     """Its catalogue role."""
     profile: str | None = None
@@ -5541,13 +5541,13 @@ class Caller(Wire):
     role: Literal["user", "operator", "admin"] | str
     """The level: `user`, `operator` or `admin`."""
     scopes: list[str]
-    """Which parts of the interface its credential opens; `["*"]` is all."""
+    """The parts of the interface that its credential opens; `["*"]` is all."""
     tenant: str
-    """Whose data it sees."""
+    """The tenant whose data it sees."""
     tier: Literal["basic", "advanced"] | str
     """The tier up to which it is served."""
     user: str
-    """Who it is within the tenant."""
+    """The user within the tenant."""
 
 
 class Document(Wire):

@@ -1,6 +1,5 @@
-//! `charter executor`: runs the calls of client tools here, where the credentials are, for a server
-//! that runs elsewhere. What a tool is granted is this process's own configuration; see
-//! docs/reference/executor.md.
+//! `charter executor`: runs the calls of client tools here, where the credentials are, for a server elsewhere. The
+//! configuration of this process defines the grants of the tools; see docs/reference/executor.md.
 
 mod call;
 mod handlers;
