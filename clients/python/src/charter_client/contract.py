@@ -4785,7 +4785,7 @@ class FollowUpReference(Wire):
     """Which turn of the session a verdict rests on, and why."""
 
     reason: str
-    """Why it is taken for a follow-up."""
+    """Why it is treated as a follow-up."""
     request_id: str
     """The request of that turn."""
     standalone_verdict: Literal["narrow", "broad", "miss"]

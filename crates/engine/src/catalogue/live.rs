@@ -145,7 +145,7 @@ pub(crate) fn identifiers(view: &View) -> Identifiers {
     Identifiers::from_parameters(of_skills.chain(of_playbooks))
 }
 
-/// The compiled policies of those that have documents of their own, and of everybody else.
+/// The compiled policies of tenants with documents of their own, and of all other tenants.
 #[derive(Debug, Default)]
 struct Policies {
     global: OnceLock<Arc<PolicySet>>,
