@@ -145,7 +145,10 @@ async fn next(work: &Work, name: &Label) -> anyhow::Result<Option<ExecutorCall>>
             let read = read_value::<ExecutorCall>(&call);
             let (call, _) = read.map_err(|violations| {
                 let first = violations.first().map(ToString::to_string);
-                anyhow::anyhow!("the server sent an invalid call: {}", first.unwrap_or_default())
+                anyhow::anyhow!(
+                    "the server sent an invalid call: {}",
+                    first.unwrap_or_default()
+                )
             })?;
             Ok(Some(call))
         }
