@@ -279,7 +279,8 @@ impl ExecutorService {
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
         if handlers == 0 && asked.only_handlers {
-            let message = "`only_handlers` is set, but `handlers` is empty: name tools in `handlers`";
+            let message =
+                "`only_handlers` is set, but `handlers` is empty: name tools in `handlers`";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
         if handlers == 0 && self.client_tools == ClientTools::Here {
