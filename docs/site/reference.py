@@ -30,7 +30,7 @@ Every document, request and message has a contract: a JSON Schema, made from the
 
 REST = """# REST
 
-JSON over HTTP, in UTF-8. A caller presents `Authorization: Bearer …` ([keys, roles, scopes](../operate/identity.md)); a
+JSON over HTTP, in UTF-8. A caller presents `Authorization: Bearer …` ([keys, levels, scopes](../operate/identity.md)); a
 failure is an [`agent_error`](../contracts/agent_error.md) with one of [these codes](../errors/index.md). Slashes at the end of an
 address make no difference. A server shows its own reference at `/reference`, and the
 [OpenAPI document](../files/schemas/openapi.json) at `/v1/openapi.json`. Bodies that are no contract are on

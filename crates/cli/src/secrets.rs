@@ -1,5 +1,5 @@
-//! Keys and secrets that the configuration names, and where they may be sent without TLS. What is
-//! named must be there, or the start stops.
+//! Keys and secrets that the configuration names, and the addresses to which they may be sent without TLS. The start
+//! fails if a named secret does not exist.
 
 use anyhow::Context;
 use charter_effects::{PlainHttp, Secret, SecretSource};

@@ -66,8 +66,8 @@ error_codes! {
     TooLarge = "too_large", InputError, no, "The request is too large.", "Stay within the limit that the message names.";
     /// The version of the contract is unknown.
     UnsupportedVersion = "unsupported_version", InputError, no, "This version of the contract is not supported.", "Use one of the versions that the message names.";
-    /// The flow is not implemented yet.
-    UnsupportedFlow = "unsupported_flow", InputError, no, "Requests of this kind are not supported yet.", "Omit `flow`, or register a skill or playbook for it.";
+    /// The requested flow generates a candidate, but a registered document matches the request.
+    UnsupportedFlow = "unsupported_flow", InputError, no, "The requested flow does not fit this request.", "Omit `flow`; to generate a candidate anyway, request the flow `code_gen_direct`.";
     /// The domain is not in the registry, or inactive.
     UnknownDomain = "unknown_domain", InputError, no, "The domain does not exist or is inactive.", "Register the domain first, or correct its name.";
     /// The seed withdrew the collection.

@@ -13,7 +13,7 @@ use crate::ids::{Label, UnknownValue};
 use crate::link_graph::SkillGrants;
 
 string_enum! {
-    /// Role of a caller in the catalogue (this project). Each role includes the rights of the previous ones.
+    /// Catalogue role of a caller (this project). Each role includes the rights of the previous ones.
     #[derive(Default)]
     pub enum CatalogueRole {
         /// Reads the catalogue.
@@ -27,7 +27,7 @@ string_enum! {
 }
 
 impl CatalogueRole {
-    /// Returns the default role for a level.
+    /// Returns the default catalogue role of a level.
     #[must_use]
     pub fn default_for(level: Role) -> Self {
         match level {
@@ -167,7 +167,7 @@ pub struct Rights {
     pub role: Role,
     /// Its maximum tier.
     pub tier: Tier,
-    /// Its role for the catalogue.
+    /// Its catalogue role.
     pub catalogue: CatalogueRole,
     /// The skills of the link graph within its reach.
     #[schemars(with = "Vec<String>")]

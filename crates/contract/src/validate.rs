@@ -29,8 +29,8 @@ pub trait Registered {
 
 /// A type whose JSON form is one of the contracts.
 ///
-/// Deserialising enforces everything that the schema says; `check` adds what it
-/// cannot say. Together they accept exactly what [`crate::registry::validate`] accepts.
+/// Deserialising enforces the whole schema; `check` adds the rules that a schema cannot express. Together they accept
+/// exactly the documents that [`crate::registry::validate`] accepts.
 pub trait Contract: DeserializeOwned + Serialize + Registered {
     /// Name of the contract.
     const NAME: SchemaName;

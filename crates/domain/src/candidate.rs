@@ -179,7 +179,7 @@ pub enum NoFit {
     #[error("the code agent found no plan: {0}")]
     Declined(String),
     /// A name derived from registered names is invalid.
-    #[error("the candidate cannot be named")]
+    #[error("no valid id can be derived for the candidate")]
     Name(#[from] IdError),
 }
 

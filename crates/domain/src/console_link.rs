@@ -1,11 +1,10 @@
 //! Deep links from evidence to the cloud console that shows the original (seed 000 §2.14).
 //!
 //! A link is a pure function of evidence type, source and native id, for AWS, Azure and Google
-//! Cloud. The type says which view of the console shows the original: a trail, a bill, a metric; what
-//! has no view of its own is shown as the resource that it is about. Of any other system a tool says
-//! which page shows the original, and the native id goes into its link. Every value that goes into a
-//! link is percent-encoded, so it cannot change where the link leads. `docs/reference/evidence.md` has the
-//! table, which a test compares.
+//! Cloud. The type determines the view of the console that shows the original: a trail, a bill, a metric. An original
+//! without such a view is shown as the resource that it describes. For any other system, the tool declares the page
+//! that shows the original, and the native id is inserted into its link. Every inserted value is percent-encoded, so it
+//! cannot change the target of the link. `docs/reference/evidence.md` has the table, which a test compares.
 
 mod aws;
 mod azure;

@@ -81,7 +81,7 @@ pub fn check(entry: &MemoryEntry, report: &mut Report) {
 pub struct MemoryReader<'a> {
     /// The user's id.
     pub user: &'a UserId,
-    /// The user's role in the tenant.
+    /// The user's level in the tenant.
     pub role: Role,
 }
 
@@ -161,7 +161,7 @@ mod tests {
         UserId::parse(name).unwrap()
     }
 
-    /// Visibility, user, role: sees, decides, sees bob's proposal, removes, first state.
+    /// Visibility, user, level: sees, decides, sees bob's proposal, removes, first state.
     #[test]
     fn b003_10_a_private_memory_is_its_owners_and_a_shared_one_an_operators_to_decide() {
         let (ann, bob) = (user("ann"), user("bob"));

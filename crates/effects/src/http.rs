@@ -72,7 +72,7 @@ impl HttpRunner {
         }
     }
 
-    /// Which trace servers are told of.
+    /// The trace that is propagated to servers.
     pub(crate) const fn trace(&self) -> TraceContext {
         self.trace
     }

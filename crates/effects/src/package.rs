@@ -29,19 +29,19 @@ pub struct PackageFiles {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PackageError {
     /// A path is absolute, empty, or climbs out of the package.
-    #[error("package file path {path:?} is not a plain relative path")]
+    #[error("the package file path {path:?} is not a plain relative path")]
     Path {
         /// The path as given.
         path: String,
     },
     /// Too many files.
-    #[error("package has {count} files, more than {PACKAGE_FILES} (PACKAGE_FILES)")]
+    #[error("the package has {count} files, more than {PACKAGE_FILES} (PACKAGE_FILES)")]
     TooManyFiles {
         /// The number of files.
         count: usize,
     },
     /// Too much text.
-    #[error("package files hold {bytes} bytes, more than {PACKAGE_BYTES} (PACKAGE_BYTES)")]
+    #[error("the package files have {bytes} bytes, more than {PACKAGE_BYTES} (PACKAGE_BYTES)")]
     TooLarge {
         /// The number of bytes.
         bytes: usize,

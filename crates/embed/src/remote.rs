@@ -126,7 +126,7 @@ pub enum RemoteError {
         source: reqwest::Error,
     },
     /// The base URL cannot carry a path.
-    #[error("{url} cannot be the base of an API")]
+    #[error("{url} cannot be the base URL of an API: it does not accept a path")]
     BaseUrl {
         /// The configured URL.
         url: String,

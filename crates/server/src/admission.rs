@@ -71,7 +71,7 @@ pub(crate) async fn admit(
     context.challenge(&state, response)
 }
 
-/// The answer to a caller, who has its place until the answer is sent.
+/// The answer to a caller, which keeps its slot until the answer is sent.
 async fn answered_to_caller(
     state: &AppState,
     place: RequestSlot,

@@ -70,7 +70,7 @@ impl RequestSlot {
         &self.caller
     }
 
-    /// The place; nothing where it was given back.
+    /// Takes the place; `None` if it was released.
     pub(crate) fn take(&self) -> Option<Share> {
         self.lock().place.take()
     }

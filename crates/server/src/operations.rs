@@ -28,7 +28,7 @@ pub(crate) enum RequiredPermission {
     Caller,
     /// All of these scopes.
     Scopes(&'static [AccessScope]),
-    /// The scope and role for changes of the catalogue; the engine requires more for a global change.
+    /// The scope and catalogue role for changes of the catalogue; the engine requires more for a global change.
     Edit,
 }
 
@@ -268,7 +268,7 @@ pub(crate) fn required_permission(operation: &str) -> Option<RequiredPermission>
 /// Admits a caller to an operation, or refuses the caller.
 ///
 /// # Errors
-/// `permission_denied`, with the missing scope or role.
+/// `permission_denied`, with the missing scope or catalogue role.
 pub(crate) fn admit(operation: &str, caller: &Caller) -> Result<(), EngineError> {
     admit_to(operation, required_permission(operation), caller)
 }

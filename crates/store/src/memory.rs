@@ -20,7 +20,7 @@ pub struct MemoryRecord {
     pub tenant_id: TenantId,
     /// Its owner.
     pub user_id: UserId,
-    /// Who can see it.
+    /// Its visibility.
     pub visibility: Visibility,
     /// When its first version was written.
     pub created_at: Timestamp,
@@ -101,7 +101,7 @@ pub struct NewMemory {
     pub tenant_id: TenantId,
     /// Its owner.
     pub user_id: UserId,
-    /// Who can see it.
+    /// Its visibility.
     pub visibility: Visibility,
     /// Its first version; the entry's id is the memory's.
     pub first: NewVersion,

@@ -75,9 +75,9 @@ class UnsupportedVersion(InputFailure):
 
 
 class UnsupportedFlow(InputFailure):
-    """Requests of this kind are not supported yet.
+    """The requested flow does not fit this request.
 
-    Omit `flow`, or register a skill or playbook for it. See docs/errors/unsupported_flow.md.
+    Omit `flow`; to generate a candidate anyway, request the flow `code_gen_direct`. See docs/errors/unsupported_flow.md.
     """
 
     code = "unsupported_flow"

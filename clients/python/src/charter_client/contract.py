@@ -1454,7 +1454,7 @@ class KeyRequest(Wire):
     agent_skills: list[str] | None = None
     """Skills of the link graph; when absent all for operators and admins, none for users."""
     catalogue: Literal["viewer", "editor", "admin"] | None = None
-    """The role for the catalogue; the one that matches the role when absent."""
+    """The catalogue role; the default of the level when absent."""
     expires_in_s: int | None = None
     """Lifetime in seconds; unlimited when absent."""
     for_: Literal["person", "agent"] = Field("person", alias="for")
@@ -1464,7 +1464,7 @@ class KeyRequest(Wire):
     profile: str | None = None
     """The profile that restricts the agents whose skills it may use; that of its maker when absent."""
     role: Literal["user", "operator", "admin"] = "user"
-    """The role; `user` when absent."""
+    """The level; `user` when absent."""
     scopes: list[str] | None = None
     """Parts of the interface; those of its maker when absent, for an agent without `approvals:write`."""
     tier: Literal["basic", "advanced"] = "basic"
@@ -1771,7 +1771,7 @@ class MissionArtifactKey(Wire):
     number: int
     """Its number among artifacts with the same other fields, from 1, in the order of storing."""
     role: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"] | str | None
-    """The role of its task."""
+    """The mission role of its task."""
     subject: str | None
     """Its subject: a decision's type and subject, a proposal's target and action."""
     task: str | None
@@ -1799,7 +1799,7 @@ class MissionEnvelope(Wire):
     actor_id: str
     """Actor who requested the mission."""
     actor_role: str | None = None
-    """Role of the actor."""
+    """Level of the actor, such as `operator`."""
     context_refs: dict[str, Any] = {}
     """Entities that the mission concerns, by reference name: ids, lists of ids, or null."""
     created_at: AwareDatetime
@@ -1903,7 +1903,7 @@ class MissionTask(Wire):
     reason: str | None = None
     """Why it failed."""
     role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"] | str
-    """The role that does it."""
+    """The mission role that executes it."""
     state: Literal["pending", "running", "succeeded", "failed", "blocked", "cancelled"] | str
     """`pending`, `running`, `succeeded`, `failed`, `blocked` or `cancelled`."""
     task_id: str
@@ -1924,7 +1924,7 @@ class MissionTaskGraphTask(Wire):
     required_data_scopes: list[str] = []
     """Resource families that the task needs."""
     role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"]
-    """Role that executes the task."""
+    """Mission role that executes the task."""
     success_criteria: list[str] = []
     """Criteria by which the task is judged complete."""
     task_id: str
@@ -1966,7 +1966,7 @@ class MissionTypeOutlineItem(Wire):
     required_data_scopes: list[str] = []
     """Resource families that the task needs."""
     role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"]
-    """Role of the task: `researcher` or `worker`."""
+    """Mission role of the task: `researcher` or `worker`."""
     success_criteria: list[str] = []
     """Criteria by which the task is judged complete."""
     task_id: str
@@ -1974,7 +1974,7 @@ class MissionTypeOutlineItem(Wire):
 
 
 class MissionTypePrompts(Wire):
-    """Prompt template of each role; a role without one uses the built-in template."""
+    """Prompt template of each mission role; a role without one uses the built-in template."""
 
     aggregator: str | None = None
     librarian: str | None = None
@@ -2067,7 +2067,7 @@ class MissionType(Wire):
     outline: list[MissionTypeOutlineItem] | None = None
     """Usual tasks of such a mission: shown to the planner, and used as the plan when no model plans."""
     prompts: MissionTypePrompts = Field({}, validate_default=True)
-    """Prompt template of each role; a role without one uses the built-in template."""
+    """Prompt template of each mission role; a role without one uses the built-in template."""
     requested_outputs: list[str] = []
     """Default outputs of a mission: `reviewed_summary`."""
     resource_families: dict[str, MissionTypeResourceFamilies] = Field(
@@ -2133,7 +2133,7 @@ class NewKey(Wire):
     agent_skills: list[str]
     """The skills of the link graph within its reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
-    """Its role for the catalogue."""
+    """Its catalogue role."""
     created_at: AwareDatetime
     """When it was made."""
     created_by: str
@@ -2783,7 +2783,7 @@ class PolicyTestPrincipal(Wire):
     """Caller."""
 
     role: Literal["user", "operator", "admin"] = "user"
-    """Role; `user` when absent."""
+    """Level; `user` when absent."""
     tenant: str | None = None
     """Tenant; `tenant` when absent."""
     user: str | None = None
@@ -2942,7 +2942,7 @@ class PromptPackage(Wire):
     producer: str
     """Producer of the artifact."""
     role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"]
-    """Role that the package instructs."""
+    """Mission role that the package instructs."""
     schema_name: Literal["prompt_package"]
     """Always `prompt_package`."""
     schema_version: Literal["v1"]
@@ -3004,11 +3004,11 @@ class PromptTemplate(Wire):
     prompt_id: str
     """Id of the template, e.g. `crm.lead_intelligence_worker`."""
     role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"]
-    """Role that the template instructs."""
+    """Mission role that the template instructs."""
     status: Literal["active", "inactive"] = "active"
     """Status in the catalogue."""
     system_prompt: str
-    """System prompt: the model's role and rules."""
+    """System prompt: the part that the model has in the mission, and its rules."""
     task_prompt: str
     """Task prompt."""
     tenant_id: str | None = None
@@ -3140,7 +3140,7 @@ class Request(Wire):
     created_at: AwareDatetime
     """When it was received."""
     received: dict[str, Any]
-    """The request as received, with a snapshot of the caller's identity and role."""
+    """The request as received, with a snapshot of the caller's identity and level."""
     request_id: str
     """Its id."""
     result: Any
@@ -3311,7 +3311,7 @@ class Rights(Wire):
     agent_skills: list[str]
     """The skills of the link graph within its reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
-    """Its role for the catalogue."""
+    """Its catalogue role."""
     profile: str | None = None
     """
     Profile that limits the agents whose skills the credential may use: those that list it in `usable_in_profiles`,
@@ -4785,7 +4785,7 @@ class FollowUpReference(Wire):
     """Which turn of the session a verdict rests on, and why."""
 
     reason: str
-    """Why it is taken for a follow-up."""
+    """Why it is treated as a follow-up."""
     request_id: str
     """The request of that turn."""
     standalone_verdict: Literal["narrow", "broad", "miss"]
@@ -4863,7 +4863,7 @@ class Key(Wire):
     agent_skills: list[str]
     """The skills of the link graph within its reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
-    """Its role for the catalogue."""
+    """Its catalogue role."""
     created_at: AwareDatetime
     """When it was made."""
     created_by: str
@@ -5098,7 +5098,7 @@ class MissionTaskChange(Wire):
     objective: str
     """The objective, from the second mission if it has the task."""
     role: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"] | str | None
-    """The role that performs the task."""
+    """The mission role that executes the task."""
     change: Literal["added", "changed", "removed", "same"] | str
     fields: list[FieldChange] | None = None
 
@@ -5512,7 +5512,7 @@ class CallExplanation(Wire):
     parameters: dict[str, Any]
     """The arguments, with defaults filled in."""
     role: Literal["user", "operator", "admin"] | str
-    """The caller's role."""
+    """The caller's level: `user`, `operator` or `admin`."""
     rules: list[RuleFinding]
     """Every rule that was considered, in the order in which the gate asks."""
     step: str | None
@@ -5528,12 +5528,12 @@ class CallExplanation(Wire):
 
 
 class Caller(Wire):
-    """Who the caller is, and what it may do."""
+    """The identity, rights and quotas of a caller."""
 
     agent_skills: list[str]
-    """Which skills of the link graph it may reach."""
+    """The skills of the link graph that it may reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
-    """Its role in the catalogue."""
+    """Its catalogue role."""
     profile: str | None = None
     """The profile that narrows the agents whose skills it is served; all when absent."""
     quota: QuotaUsage
@@ -5541,13 +5541,13 @@ class Caller(Wire):
     role: Literal["user", "operator", "admin"] | str
     """The level: `user`, `operator` or `admin`."""
     scopes: list[str]
-    """Which parts of the interface its credential opens; `["*"]` is all."""
+    """The parts of the interface that its credential opens; `["*"]` is all."""
     tenant: str
-    """Whose data it sees."""
+    """The tenant whose data it sees."""
     tier: Literal["basic", "advanced"] | str
     """The tier up to which it is served."""
     user: str
-    """Who it is within the tenant."""
+    """The user within the tenant."""
 
 
 class Document(Wire):
@@ -6258,7 +6258,7 @@ class RunStarted(Wire):
     pins: list[DocumentPin]
     """The versions it executes."""
     role: Literal["user", "operator", "admin"] | str
-    """The user's role."""
+    """The user's level: `user`, `operator` or `admin`."""
     run_id: str
     """The run."""
     tags: RequestTags | None = None

@@ -1,6 +1,5 @@
-//! `charter executor`: runs the calls of client tools here, where the credentials are, for a server
-//! that runs elsewhere. What a tool is granted is this process's own configuration; see
-//! docs/reference/executor.md.
+//! `charter executor`: runs the calls of client tools here, where the credentials are, for a server elsewhere. The
+//! configuration of this process defines the grants of the tools; see docs/reference/executor.md.
 
 mod call;
 mod handlers;
@@ -146,7 +145,10 @@ async fn next(work: &Work, name: &Label) -> anyhow::Result<Option<ExecutorCall>>
             let read = read_value::<ExecutorCall>(&call);
             let (call, _) = read.map_err(|violations| {
                 let first = violations.first().map(ToString::to_string);
-                anyhow::anyhow!("server sent an invalid call: {}", first.unwrap_or_default())
+                anyhow::anyhow!(
+                    "the server sent an invalid call: {}",
+                    first.unwrap_or_default()
+                )
             })?;
             Ok(Some(call))
         }

@@ -65,13 +65,13 @@ struct Create {
     /// The user that it authenticates; you by default.
     #[arg(long, value_name = "ID")]
     user: Option<UserId>,
-    /// `user`, `operator` or `admin`.
+    /// The level: `user`, `operator` or `admin`.
     #[arg(long, default_value_t)]
     role: Role,
     /// `basic` or `advanced`.
     #[arg(long, default_value_t)]
     tier: Tier,
-    /// `viewer`, `editor` or `admin` of the catalogue; follows from the role by default.
+    /// The catalogue role: `viewer`, `editor` or `admin`; follows from the level by default.
     #[arg(long)]
     catalogue: Option<CatalogueRole>,
     /// A skill of the link graph that it may reach, with everything under it, or `*`; by default, all for operators and

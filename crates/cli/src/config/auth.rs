@@ -57,7 +57,7 @@ pub(crate) struct GrantedConfig {
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
     pub(crate) agent_skills: Option<SkillGrants>,
-    /// `viewer`, `editor` or `admin` of the catalogue; follows from the role if absent.
+    /// The catalogue role: `viewer`, `editor` or `admin`; follows from the level if absent.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub(crate) catalogue: Option<CatalogueRole>,
@@ -72,7 +72,7 @@ pub(crate) struct GrantedConfig {
 }
 
 impl GrantedConfig {
-    /// The configured rights, with defaults that follow from the role.
+    /// The configured rights, with defaults that follow from the level.
     pub(crate) fn rights(&self) -> Rights {
         let agent_skills = self.agent_skills.clone();
         Rights {

@@ -12,7 +12,7 @@ pub(super) const LEASE_MS: std::ops::RangeInclusive<u64> = 1_000..=600_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ReplicaConfig {
-    /// Its role. A role other than `all` needs `store.url`.
+    /// Its replica role. A role other than `all` needs `store.url`.
     pub(crate) role: ReplicaRole,
     /// How long the lease on a run or request lasts without a renewal, in milliseconds. Then another replica takes
     /// over.
@@ -34,7 +34,7 @@ impl Default for ReplicaConfig {
     }
 }
 
-/// The role of a process.
+/// The role of a process among the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReplicaRole {

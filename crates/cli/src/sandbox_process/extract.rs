@@ -1,8 +1,8 @@
-//! The process that takes the text out of a source, started by the sandbox only: what
-//! it reads is hostile, and it is bounded in time and memory.
+//! The process that extracts the text of a source. Only the sandbox starts it: its input is hostile, and its time and
+//! memory are bounded.
 //!
-//! It is told on standard input what the file is, writes the text as JSON to standard output, and a
-//! failure as JSON to standard error.
+//! It reads the kind of the file from standard input, writes the text as JSON to standard output, and a failure as JSON
+//! to standard error.
 
 use std::io::Read;
 use std::path::Path;

@@ -211,7 +211,7 @@ fn b003_4_a_tool_above_the_callers_permission_is_not_called() {
         .expect(200);
 }
 
-/// An unsupported flow is reported as such.
+/// A flow that generates a candidate is refused if a registered skill matches the request.
 #[test]
 fn unsupported_flows_say_so() {
     // Without keys the caller has the advanced tier, which the reference library needs.

@@ -1,5 +1,5 @@
 //! Mission types (this project; seed 002 §4 names `mission_type` without defining it). A mission type defines the
-//! resources that its missions may read, the prompts of their roles, and how their proposals are written back.
+//! resources that its missions may read, the prompts of their mission roles, and how their proposals are written back.
 
 mod roles;
 
@@ -76,7 +76,7 @@ pub struct MissionType {
     /// Resource families that its workers may be granted, by name: `crm.leads`.
     #[serde(default)]
     pub resource_families: BTreeMap<Label, ResourceFamily>,
-    /// Prompt template of each role; a role without one uses the built-in template.
+    /// Prompt template of each mission role; a role without one uses the built-in template.
     #[serde(default)]
     pub prompts: BTreeMap<Role, PromptId>,
     /// Who carries out each role. By default the planner, the workers, the aggregator and the reviewer are models, and
@@ -135,7 +135,7 @@ pub struct ResourceFamily {
 pub struct OutlinedTask {
     /// Id of the task.
     pub task_id: TaskId,
-    /// Role of the task: `researcher` or `worker`.
+    /// Mission role of the task: `researcher` or `worker`.
     pub role_type: Role,
     /// Objective; `${goal}` is replaced with the mission's goal.
     pub objective: Text,

@@ -97,7 +97,7 @@ pub struct PolicyTest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct TestPrincipal {
-    /// Role; `user` when absent.
+    /// Level; `user` when absent.
     #[serde(default)]
     pub role: Role,
     /// Tenant; `tenant` when absent.

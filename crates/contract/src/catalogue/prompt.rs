@@ -1,4 +1,4 @@
-//! Prompt templates: versioned instructions for one role of a mission. They are this project's: seed 002 §6 names
+//! Prompt templates: versioned instructions for one mission role. They are this project's: seed 002 §6 names
 //! `template_id`, `template_version` and `examples_used` and has no collection for them. Every mission prompt is made
 //! from one of them, and data never becomes part of it.
 
@@ -43,12 +43,12 @@ pub struct PromptTemplate {
     pub domain: DomainId,
     /// Title.
     pub title: Text,
-    /// Role that the template instructs.
+    /// Mission role that the template instructs.
     pub role_type: Role,
     /// Version of the document, the `template_version` of prompt packages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// System prompt: the model's role and rules.
+    /// System prompt: the part that the model has in the mission, and its rules.
     pub system_prompt: Text,
     /// Task prompt.
     pub task_prompt: Text,

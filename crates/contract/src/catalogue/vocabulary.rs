@@ -120,29 +120,29 @@ string_enum! {
         /// Every caller.
         #[default]
         User = "user",
-        /// The system itself; callers from the role `operator`.
+        /// Callers of the levels `operator` and `admin`.
         System = "system",
-        /// Callers with the role `admin`.
+        /// Callers of the level `admin`.
         Admin = "admin",
     }
 }
 
 string_enum! {
-    /// Role of a caller (this project). Each role includes the rights of the previous ones.
+    /// Level of a caller (this project). Each level includes the rights of the previous ones.
     #[derive(Default)]
     pub enum Role {
         /// Asks, searches and reads.
         #[default]
         User = "user",
-        /// Registers packages for its own tenant.
+        /// Also sees and controls all runs of its tenant, and decides on approvals.
         Operator = "operator",
-        /// Registers global packages and sees the whole server.
+        /// Also manages the keys of its tenant.
         Admin = "admin",
     }
 }
 
 impl Role {
-    /// Whether the role may call a tool of this permission level (seed 003: user < system < admin).
+    /// Whether a caller of this level may call a tool of the permission level (seed 003: user < system < admin).
     #[must_use]
     pub fn may_call(self, level: PermissionLevel) -> bool {
         let needed = match level {

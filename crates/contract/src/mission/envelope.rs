@@ -35,7 +35,7 @@ pub struct MissionEnvelope {
     pub tenant_id: TenantId,
     /// Actor who requested the mission.
     pub actor_id: ActorId,
-    /// Role of the actor.
+    /// Level of the actor, such as `operator`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_role: Option<Label>,
     /// Goal in the user's words.

@@ -36,7 +36,7 @@ pub struct PromptPackage {
     pub task_id: TaskId,
     /// Id of the package.
     pub package_id: PromptPackageId,
-    /// Role that the package instructs.
+    /// Mission role that the package instructs.
     pub role_type: Role,
     /// Id of the prompt template.
     pub template_id: Label,

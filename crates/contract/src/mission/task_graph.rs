@@ -52,7 +52,7 @@ pub struct MissionTaskGraph {
 pub struct Task {
     /// Id of the task, unique within the mission.
     pub task_id: TaskId,
-    /// Role that executes the task.
+    /// Mission role that executes the task.
     pub role_type: Role,
     /// Its objective.
     pub objective: Text,
@@ -74,7 +74,7 @@ pub struct Task {
 }
 
 string_enum! {
-    /// Role in a mission of phase 1 (002 §5.3).
+    /// Role of a mission of phase 1 (002 §5.3).
     pub enum Role {
         /// Creates the task graph.
         Planner = "planner",

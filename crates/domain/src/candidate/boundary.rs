@@ -49,7 +49,7 @@ pub(super) struct Reversal {
 }
 
 impl Boundary {
-    /// Computes the boundary of an agent in a catalogue for a caller with this role.
+    /// Computes the boundary of an agent in a catalogue for a caller of this level.
     #[must_use]
     pub fn for_agent(agent: &AgentManifest, view: &View, role: Role) -> Self {
         let contexts = contexts(agent, view);

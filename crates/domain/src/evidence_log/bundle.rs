@@ -1,7 +1,7 @@
 //! The export format: JSON lines, first a header, then one line for each leaf in the log's order.
 //!
-//! Records, payloads and leaves stand in it as texts, byte for byte what was hashed. The form is
-//! described for third parties in `docs/reference/evidence.md`.
+//! It contains records, payloads and leaves as texts, byte for byte as they were hashed. `docs/reference/evidence.md`
+//! describes the form for third parties.
 
 use charter_contract::ids::{Label, TenantId};
 use schemars::JsonSchema;

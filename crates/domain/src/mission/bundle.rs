@@ -3,7 +3,7 @@
 //! JSON lines: a header; each artifact, byte for byte as it is stored; each event of the journal,
 //! likewise; then the manifest, with one line for each line before it. A manifest line carries a
 //! link, the SHA-256 of the link before it and of itself, so a changed line is found and named, and
-//! the last link stands for the whole. `docs/reference/artifacts.md` describes the form for third parties.
+//! the last link covers the whole. `docs/reference/artifacts.md` describes the form for third parties.
 //!
 //! A bundle proves its integrity, not its author: after a change, the links can be recomputed. A comparison of the last
 //! link, or of the journal's last hash, with a copy from an independent channel reveals that. This file opens no file

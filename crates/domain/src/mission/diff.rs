@@ -85,7 +85,7 @@ pub struct BudgetUse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionTaskChange")]
 pub struct TaskChange {
-    /// The role that performs the task.
+    /// The mission role that executes the task.
     pub role: Option<Role>,
     /// Its id in each mission that has it.
     pub ids: Pair<Option<String>>,
@@ -102,7 +102,7 @@ pub struct TaskChange {
 pub struct ArtifactKey {
     /// Its kind.
     pub kind: ArtifactKind,
-    /// The role of its task.
+    /// The mission role of its task.
     pub role: Option<Role>,
     /// Its task, by the name in the first mission if that has it.
     pub task: Option<String>,

@@ -19,7 +19,7 @@ const REJECTED: &str = "approval_rejected";
 /// The code of a change without a decision in time.
 const EXPIRED: &str = "approval_expired";
 
-/// Where the mission of a run stands; `None` for a run that is none.
+/// Returns the state of a run's mission; `None` if the run is not a mission.
 #[must_use]
 pub fn state_of(run: &Run) -> Option<MissionState> {
     matches!(run.graph().source(), Some(PlanSource::Mission(_))).then(|| state(run))

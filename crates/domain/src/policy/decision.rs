@@ -33,7 +33,7 @@ pub struct Principal<'a> {
     pub tenant: &'a TenantId,
     /// The user within the tenant.
     pub user: &'a UserId,
-    /// The caller's role.
+    /// The caller's level.
     pub role: Role,
 }
 

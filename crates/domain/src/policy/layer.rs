@@ -1,4 +1,4 @@
-//! The rules of one layer that govern one tool, and what they say together.
+//! The rules of one layer that govern one tool, and the decision that they make together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -18,9 +18,9 @@ pub enum RunFact {
     Mission,
     /// Whether a person approved exactly this call.
     Approved,
-    /// Who did.
+    /// The users who approved it.
     Approvers,
-    /// How many approvals the run was given.
+    /// The number of approvals of the run.
     Approvals,
     /// The calls that it began.
     Calls,

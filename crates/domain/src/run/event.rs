@@ -199,7 +199,7 @@ pub struct RunStart {
     /// it rolls back.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub askers: BTreeSet<UserId>,
-    /// The user's role.
+    /// The user's level: `user`, `operator` or `admin`.
     pub role: Role,
     /// The graph to execute.
     pub graph: StepGraph,

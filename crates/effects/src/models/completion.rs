@@ -1,4 +1,4 @@
-//! The span and the measures of one request to a model. Never told: prompts, parameters, answers, keys.
+//! The span and the measures of one request to a model. They never contain prompts, parameters, answers or keys.
 
 use tracing::{Level, Span, field};
 

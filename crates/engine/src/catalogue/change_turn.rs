@@ -15,7 +15,7 @@ use crate::ground::moments;
 const CATALOGUE_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 const CATALOGUE_LOCK_RETRY: Duration = Duration::from_millis(50);
 
-/// A package was registered or rolled back, as storage says it.
+/// The topic by which storage announces that a package was registered or rolled back.
 pub(crate) const CATALOGUE: &str = "catalogue.changed";
 
 /// The turn to change the catalogue; the next one comes when it is dropped.

@@ -126,7 +126,7 @@ pub struct Position {
 /// A section or a page that begins inside of a passage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PassageSection {
-    /// Its first byte, in the text that was taken out of the source.
+    /// Its first byte, in the text that was extracted from the source.
     pub start: usize,
     /// Its headings, the highest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

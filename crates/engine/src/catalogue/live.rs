@@ -106,8 +106,7 @@ impl LiveCatalogue {
         Arc::clone(stacks.other_names.get_or_init(read))
     }
 
-    /// Who needs what in a tenant's layer, and in the global one. Read on the first question about this
-    /// revision of each.
+    /// The dependents of documents in a tenant's layer and in the global one. They are computed once for each revision.
     pub(crate) fn dependents(&self, tenant: &TenantId) -> [Arc<Dependents>; 2] {
         [Some(tenant.clone()), None].map(|scope| {
             let state = self.scopes.get(&scope);
@@ -146,7 +145,7 @@ pub(crate) fn identifiers(view: &View) -> Identifiers {
     Identifiers::from_parameters(of_skills.chain(of_playbooks))
 }
 
-/// The compiled policies of those that have documents of their own, and of everybody else.
+/// The compiled policies of tenants with documents of their own, and of all other tenants.
 #[derive(Debug, Default)]
 struct Policies {
     global: OnceLock<Arc<PolicySet>>,

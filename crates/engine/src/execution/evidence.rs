@@ -435,7 +435,7 @@ impl EvidenceService {
         let record = self.get(caller, id).await?;
         let known = record.attached_to.contains(attachment);
         if !known && record.attached_to.len() >= MAX_ATTACHMENTS {
-            let message = format!("a record can have at most {MAX_ATTACHMENTS} attachments");
+            let message = format!("the record `{id}` has {MAX_ATTACHMENTS} attachments, the limit");
             return Err(EngineError::new(ErrorCode::TooLarge, message));
         }
         let attached = self

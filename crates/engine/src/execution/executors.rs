@@ -275,11 +275,12 @@ impl ExecutorService {
     fn must_carry_something(&self, asked: &LeaseRequest) -> Result<(), EngineError> {
         let handlers = asked.handlers.len();
         if handlers > MAX_HANDLERS {
-            let message = format!("{handlers} handlers; the limit is {MAX_HANDLERS}");
+            let message = format!("`handlers` names {handlers} tools; the limit is {MAX_HANDLERS}");
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
         if handlers == 0 && asked.only_handlers {
-            let message = "an executor that only takes calls for its handlers needs some: name tools in `handlers`";
+            let message =
+                "`only_handlers` is set, but `handlers` is empty: name tools in `handlers`";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
         if handlers == 0 && self.client_tools == ClientTools::Here {

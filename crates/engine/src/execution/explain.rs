@@ -81,7 +81,7 @@ pub struct CallExplanation {
     pub step: Option<StepId>,
     /// The caller.
     pub user: UserId,
-    /// The caller's role.
+    /// The caller's level: `user`, `operator` or `admin`.
     pub role: Role,
     /// The arguments, with defaults filled in.
     pub parameters: Map<String, Value>,

@@ -186,7 +186,7 @@ pub(crate) struct PendingRun {
 /// The settings of runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunSettings {
-    /// This process's role.
+    /// The role of this process among the replicas.
     pub(crate) duty: ProcessRole,
     /// Term of a lease on a run.
     pub(crate) lease: Duration,

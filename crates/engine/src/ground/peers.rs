@@ -42,7 +42,7 @@ impl Peers {
         }
     }
 
-    /// Tells the other processes what they have to read again.
+    /// Notifies the other processes of changed data, which they read again.
     pub(crate) async fn notify_replicas(&self, topic: &str, mut payload: Value) {
         if !self.store.is_shared() {
             return;
@@ -60,7 +60,7 @@ impl Peers {
         }
     }
 
-    /// Tells the other processes that lenses or the calibration changed.
+    /// Notifies the other processes that lenses or the calibration changed.
     pub(crate) async fn notify_routing_change(&self) {
         self.notify_replicas(ROUTING, json!({})).await;
     }

@@ -34,7 +34,7 @@ pub struct Settings {
     pub retention: Duration,
     /// How long payloads of evidence are kept; forever when absent. Records and their leaves stay.
     pub evidence_retention: Option<Duration>,
-    /// This process's role.
+    /// The role of this process among the replicas.
     pub duty: ProcessRole,
     /// Term of a process's lease on a run or request; it is renewed at a third of this.
     pub lease: Duration,
@@ -205,7 +205,7 @@ impl Quotas {
     }
 }
 
-/// The role of a process among those of the store.
+/// The role of a process among the replicas over the same store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProcessRole {
     /// Everything.

@@ -44,11 +44,11 @@ pub struct Caller {
     pub tenant: TenantId,
     /// The user within the tenant.
     pub user: UserId,
-    /// Its role.
+    /// Its level.
     pub role: Role,
     /// Its maximum tier: lenses and the expert graph need the advanced one.
     pub tier: Tier,
-    /// Its role for the catalogue.
+    /// Its catalogue role.
     pub catalogue: CatalogueRole,
     /// The skills of the link graph within its reach.
     pub agent_skills: SkillGrants,
@@ -156,7 +156,7 @@ impl Caller {
         }
     }
 
-    /// Refuses a caller below `role`; `rule` states the requirement.
+    /// Refuses a caller whose level is below `role`; `rule` states the requirement.
     pub(crate) fn must_be(&self, role: Role, rule: &str) -> Result<(), EngineError> {
         if self.role >= role {
             return Ok(());

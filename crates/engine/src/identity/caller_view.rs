@@ -9,24 +9,24 @@ use crate::EngineError;
 use crate::identity::caller::{AccessScopes, Caller, CatalogueRole, Role, SkillGrants, Tier};
 use crate::identity::quotas::{QuotaView, TenantQuotas};
 
-/// Who the caller is, and what it may do.
+/// The identity, rights and quotas of a caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Caller")]
 pub struct CallerView {
-    /// Whose data it sees.
+    /// The tenant whose data it sees.
     pub tenant: TenantId,
-    /// Who it is within the tenant.
+    /// The user within the tenant.
     pub user: UserId,
     /// The level: `user`, `operator` or `admin`.
     pub role: Role,
     /// The tier up to which it is served.
     pub tier: Tier,
-    /// Its role in the catalogue.
+    /// Its catalogue role.
     pub catalogue: CatalogueRole,
-    /// Which skills of the link graph it may reach.
+    /// The skills of the link graph that it may reach.
     #[schemars(with = "Vec<String>")]
     pub agent_skills: SkillGrants,
-    /// Which parts of the interface its credential opens; `["*"]` is all.
+    /// The parts of the interface that its credential opens; `["*"]` is all.
     #[schemars(with = "Vec<String>")]
     pub scopes: AccessScopes,
     /// The profile that narrows the agents whose skills it is served; all when absent.
@@ -37,7 +37,7 @@ pub struct CallerView {
 }
 
 impl CallerView {
-    /// Who the caller is, and what it may do.
+    /// Returns the view of a caller.
     ///
     /// # Errors
     /// When storage fails.

@@ -1,7 +1,6 @@
 //! API keys: made by a tenant's admins for that tenant, shown once, rotated and revoked.
 //!
-//! A key is looked up each time it is presented and never cached, so a revoked key is refused at once, whichever
-//! process revoked it.
+//! A key is looked up each time it is presented and never cached. So every process refuses a revoked key at once.
 
 mod admins;
 mod form;

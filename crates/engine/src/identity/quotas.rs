@@ -97,8 +97,8 @@ impl TenantQuotas {
         })
     }
 
-    /// Refuses what would give a tenant another run when it has as many as it may. What begins at the same
-    /// moment may go over it by as many as begin.
+    /// Refuses another run of a tenant that has reached its quota of unfinished runs. Runs that begin at the same
+    /// moment may together exceed the quota.
     ///
     /// # Errors
     /// `rate_limited`; when storage fails.

@@ -36,10 +36,10 @@ impl<K> RateLimits<K> {
 }
 
 impl<K: Eq + Hash> RateLimits<K> {
-    /// Takes one call.
+    /// Counts one call.
     ///
     /// # Errors
-    /// [`RateLimitExceeded`] with the time to wait; no call was taken.
+    /// [`RateLimitExceeded`] with the time to wait; the call is not counted.
     pub(crate) fn take(&self, key: K, rate: Rate, now: Timestamp) -> Result<(), RateLimitExceeded> {
         // A bucket is one value that is replaced whole, so a panic elsewhere leaves it intact.
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);

@@ -227,7 +227,7 @@ pub(crate) struct SkillPorts {
     pub(crate) node: Option<Arc<dyn SkillIndex>>,
     /// Where vectors are searched.
     pub(crate) vectors: SkillVectors,
-    /// The role of this process: only workers update the index of a search node.
+    /// The role of this process among the replicas: only workers update the index of a search node.
     pub(crate) duty: ProcessRole,
 }
 
@@ -440,7 +440,7 @@ impl AgentSkillService {
     /// Lints the skills within the caller's reach (B001-4).
     ///
     /// # Errors
-    /// `permission_denied` without the role.
+    /// `permission_denied` below the level `operator`.
     pub fn lint_skills(&self, caller: &Caller) -> Result<Vec<LinkFinding>, EngineError> {
         caller.must_be(Role::Operator, "only operators can lint skills")?;
         self.skills.read(caller, |indexes, access| {

@@ -1,7 +1,6 @@
 //! Answers to a question for a rule: passages of lenses by their best sentence, and nodes of the expert graph.
 //!
-//! Below the advanced tier there is none of it, and nothing is said about that: the caller asked for an answer, not for
-//! a lens.
+//! Below the advanced tier it returns nothing, and no error: the caller asked for an answer, not for a lens.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use crate::{Caller, EngineError, LensFilter, PassageView, Tier};
 const PASSAGES: usize = 4;
 /// Sentences of one passage that are compared.
 const SENTENCES: usize = 60;
-/// Nodes of the expert graph that are compared by what they say; in a larger graph a node has to be named.
+/// Nodes of the expert graph that are compared by their texts; in a larger graph a node has to be named.
 const NODES: usize = 256;
 /// Likeness of a node that the question names.
 const NAMED: f32 = 1.0;

@@ -1,4 +1,4 @@
-//! The request of a role to a model: prompts, data and the schema of its draft.
+//! The request of a mission role to a model: prompts, data and the schema of its draft.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::execution::runs::StageFailure;
 /// Tokens of one answer, if the mission has that many left.
 const MAX_OUTPUT_TOKENS: u64 = 8_192;
 
-/// A role's request.
+/// The request of a mission role.
 pub(super) struct RoleQuestion<'a> {
     pub(super) role: Role,
     pub(super) route: &'a Label,

@@ -74,7 +74,7 @@ impl MissionContext {
         }
     }
 
-    /// Returns the prompt template of a role: the registered one, or the built-in one.
+    /// Returns the prompt template of a mission role: the registered one, or the built-in one.
     pub(super) fn prompt(&self, role: Role) -> &PromptTemplate {
         self.prompts
             .get(&role)

@@ -1,6 +1,6 @@
-//! The drafts that models fill in, by role. A draft is less than the artifact, because the root sets ids, owner, times
-//! and producer. The schema constrains the provider ([`schema`]); the type is what is parsed. Checks nothing that needs
-//! the mission.
+//! The drafts that models fill in, by mission role. A draft is less than the artifact, because the root sets ids,
+//! owner, times and producer. The schema constrains the provider ([`schema`]), and the answer is parsed into the type.
+//! Checks nothing that needs the mission.
 
 pub(super) mod schema;
 

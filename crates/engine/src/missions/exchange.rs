@@ -262,8 +262,8 @@ impl MissionService {
     /// Imports a mission that ended elsewhere, after its bundle was checked. It is read-only.
     ///
     /// # Errors
-    /// `permission_denied` below the role operator; `invalid_document` with every fault; `invalid_request` for another
-    /// tenant's mission, or one that has not ended; `already_exists` if there is another mission of its id.
+    /// `permission_denied` below the level `operator`; `invalid_document` with every fault; `invalid_request` for
+    /// another tenant's mission, or one that has not ended; `already_exists` if there is another mission of its id.
     pub async fn import(
         &self,
         caller: &Caller,

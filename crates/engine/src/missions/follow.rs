@@ -102,7 +102,7 @@ impl MissionViewService {
         Ok(followed.map(MissionEvent::from))
     }
 
-    /// Returns a mission once it has ended or waits for a person, or after `patience`, whichever is first.
+    /// Returns a mission as soon as it has ended or waits for a person, at the latest after `patience`.
     ///
     /// # Errors
     /// As for [`MissionViewService::show`].

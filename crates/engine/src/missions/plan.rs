@@ -169,7 +169,7 @@ impl MissionStageService {
             let id = &task.task_id;
             if !matches!(task.role_type, Role::Researcher | Role::Worker) {
                 wrong.push(format!(
-                    "`{id}`: a planned task must have the role researcher or worker"
+                    "`{id}`: a planned task must have the mission role `researcher` or `worker`"
                 ));
             }
             if [PREPARE, OPEN, AGGREGATE, REVIEW].contains(&id.as_str()) {

@@ -1,5 +1,5 @@
-//! The built-in prompt templates, for roles without a template in the mission's type. They are documents like any
-//! other, and part of the binary.
+//! The built-in prompt templates, for mission roles without a template in the mission's type. They are documents like
+//! any other, and part of the binary.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ use super::desk::MissionContext;
 use super::failures::unfit;
 use super::package::{nearest, shown};
 
-/// Returns the built-in template of a role.
+/// Returns the built-in template of a mission role.
 pub(super) fn built_in(role: Role) -> &'static PromptTemplate {
     static TEMPLATES: OnceLock<BTreeMap<Role, PromptTemplate>> = OnceLock::new();
     let templates = TEMPLATES.get_or_init(|| {

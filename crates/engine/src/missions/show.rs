@@ -81,7 +81,7 @@ pub struct MissionView {
 pub struct MissionTaskView {
     /// Its id.
     pub task_id: TaskId,
-    /// The role that does it.
+    /// The mission role that executes it.
     pub role_type: Role,
     /// Its objective.
     pub objective: String,

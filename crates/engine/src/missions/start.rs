@@ -79,7 +79,7 @@ pub struct MissionOrder {
     pub model: Option<Answerer>,
 }
 
-/// The answerer for a mission's roles.
+/// The provider of the answers for the roles of a mission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answerer {

@@ -192,7 +192,7 @@ impl PackageService {
     ///
     /// # Errors
     /// `invalid_document` with all problems; `routing_test_failed`; `version_conflict` if this version is registered
-    /// with other content; `permission_denied` for a global package without the role.
+    /// with other content; `permission_denied` below the catalogue role that the scope needs.
     pub async fn register(
         self: &Arc<Self>,
         caller: &Caller,

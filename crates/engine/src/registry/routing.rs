@@ -130,7 +130,7 @@ pub struct FollowUpReference {
     pub request_id: RequestId,
     /// The verdict of the text alone.
     pub standalone_verdict: VerdictKind,
-    /// Why it is taken for a follow-up.
+    /// Why it is treated as a follow-up.
     pub reason: String,
 }
 

@@ -160,7 +160,7 @@ fn key(given: &str) -> anyhow::Result<VerifierKey> {
     let path = Path::new(given);
     if !path.is_file() {
         let key: Result<VerifierKey, _> = given.parse();
-        key.with_context(|| format!("--key {given}: neither a key nor a file"))?;
+        key.with_context(|| format!("--key {given}: neither a verifier key nor a file"))?;
     }
     let text = read_start(path, MAX_NOTE)?;
     let key = text.trim_end().parse();

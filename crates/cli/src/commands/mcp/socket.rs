@@ -54,7 +54,7 @@ pub(super) async fn connect(data_dir: &Path) -> io::Result<UnixStream> {
     if is_of_this_user(&stream) {
         Ok(stream)
     } else {
-        let message = "another user's process listens there";
+        let message = "a process of another user listens on the socket of the data directory";
         Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
     }
 }

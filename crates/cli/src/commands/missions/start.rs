@@ -66,7 +66,7 @@ pub(crate) struct Start {
     wait: bool,
 }
 
-/// The models of a mission's roles.
+/// The models of the roles of a mission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Model {
     /// The offline provider: deterministic and extractive, calls no model.

@@ -24,7 +24,7 @@ impl Call {
     }
 }
 
-/// Renders each rule as `scope id#rule: standing`, and the missing permissions and failures.
+/// Renders each rule as `scope id#rule: effect`, and the missing permissions and failures.
 fn lines(heard: &[PolicyStatement]) -> Vec<String> {
     let line = |heard: &PolicyStatement| match heard {
         PolicyStatement::Rule(weighed) => {

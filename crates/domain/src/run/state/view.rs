@@ -43,7 +43,7 @@ impl Run {
         &self.requesters
     }
 
-    /// Returns the role of the user that it acts for.
+    /// Returns the level of the user that it acts for.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role

@@ -1,4 +1,4 @@
-//! The service that serves the live catalogue. Must not know who reads it.
+//! The service that serves the live catalogue. Must not know its readers.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -113,7 +113,7 @@ impl TextVectors {
         Ok(fresh)
     }
 
-    /// Keeps vectors for everybody who needs those texts later; returns how many.
+    /// Stores vectors for later uses of their texts; returns their number.
     pub(crate) async fn store_vectors(
         &self,
         vectors: HashMap<TextHash, Vector>,

@@ -24,7 +24,7 @@ use crate::{Caller, EngineError};
 pub(super) const MAX_CANDIDATES: usize = 100;
 
 impl CandidateService {
-    /// Registers a candidate for the caller's tenant, for any role of the caller: its effects are decided when a person
+    /// Registers a candidate for the caller's tenant, for a caller of any level: its effects are decided when a person
     /// starts it. An equal request's earlier candidate stays.
     pub(super) async fn keep_candidate(
         &self,

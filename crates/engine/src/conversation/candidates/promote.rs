@@ -18,9 +18,9 @@ impl CandidateService {
     /// Makes a candidate an ordinary document of the tenant, which is routed to from then on.
     ///
     /// # Errors
-    /// `permission_denied` below the role operator; `not_found` for a candidate or run that is not the tenant's;
-    /// `illegal_transition` if it is no longer a candidate, was not generated, or the run is not a success of exactly
-    /// this version.
+    /// `permission_denied` below the catalogue role `editor`; `not_found` for a candidate or run that is not the
+    /// tenant's; `illegal_transition` if it is no longer a candidate, was not generated, or the run is not a success of
+    /// exactly this version.
     pub async fn promote_candidate(
         &self,
         caller: &Caller,

@@ -19,7 +19,7 @@ use crate::EngineError;
 use crate::conversation::analysis::Drafting;
 use crate::execution::runs::{DrivenRun, HistoryEvent, LoadedRun};
 
-/// The results of a skill's run. Its words are put in once a model, if any, has said its own ([`super::words`]).
+/// The results of a skill's run. [`super::words`] adds the texts, after the answer of a model if one is asked.
 #[derive(Debug)]
 pub(crate) struct SkillAnalysis {
     pub(crate) skill: Skill,
@@ -62,7 +62,7 @@ pub(crate) struct Call {
     pub(crate) actions: Vec<ToolAction>,
 }
 
-/// An action as a built-in tool tells it; when it was is the journal's to say.
+/// An action as a built-in tool reports it. Its time comes from the journal.
 #[derive(Debug, serde::Deserialize)]
 pub(crate) struct ToolAction {
     pub(crate) action_type: ActionType,

@@ -103,7 +103,7 @@ pub(crate) struct FollowUp {
     pub(super) reply: Option<ReplyValues>,
 }
 
-/// The values of a reply, which was read when it was taken for one.
+/// The values of a reply, read when the text was classified as a reply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReplyValues {
     /// The values, by parameter.

@@ -501,7 +501,7 @@ pub(super) fn domain_of(view: &View, classified: &Classification) -> Result<Doma
     }
 }
 
-/// Refuses the flows that are not supported.
+/// Refuses a flow that does not fit the routing of the request.
 pub(super) fn supported(classified: &Classification) -> Result<(), EngineError> {
     let refusal = |what: String| Err(EngineError::new(ErrorCode::UnsupportedFlow, what));
     match classified.flow {
@@ -509,12 +509,12 @@ pub(super) fn supported(classified: &Classification) -> Result<(), EngineError> 
             Ok(())
         }
         Flow::Write if classified.playbook.is_some() => Ok(()),
-        Flow::Write => refusal("this asks for a change that no playbook makes".to_owned()),
+        Flow::Write => refusal("the request asks for a change that no playbook makes".to_owned()),
         Flow::CodeGenRead | Flow::CodeGenWrite if classified.verdict.kind == VerdictKind::Miss => {
             Ok(())
         }
-        Flow::CodeGenRead | Flow::CodeGenWrite => refusal(
-            "something registered matches this request; candidates are generated only if nothing matches".to_owned(),
-        ),
+        flow @ (Flow::CodeGenRead | Flow::CodeGenWrite) => refusal(format!(
+            "a registered document matches this request; `{flow}` generates a candidate only if none matches"
+        )),
     }
 }

@@ -54,7 +54,7 @@ struct RecordedRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<charter_contract::ids::Label>,
     request: AgentRequest,
-    /// Who made the key by which it was asked.
+    /// The makers of the key that authenticated it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     makers: BTreeSet<charter_contract::ids::UserId>,
 }

@@ -33,7 +33,7 @@ pub struct RequestView {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
-    /// The request as received, with a snapshot of the caller's identity and role.
+    /// The request as received, with a snapshot of the caller's identity and level.
     pub received: Map<String, Value>,
     /// The routing verdict; absent before routing.
     pub verdict: Option<Value>,

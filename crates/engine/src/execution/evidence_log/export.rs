@@ -160,7 +160,9 @@ impl EvidenceLogService {
             let found = self.evidence.list(caller, query.clone(), &page).await?;
             records += found.entries.len();
             if records > MAX_SELECTED {
-                let message = format!("the selection has more than {MAX_SELECTED} records");
+                let message = format!(
+                    "the selection has more than {MAX_SELECTED} records; narrow it, or export the whole log"
+                );
                 return Err(EngineError::new(ErrorCode::TooLarge, message));
             }
             for record in &found.entries {

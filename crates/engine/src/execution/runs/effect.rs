@@ -60,7 +60,7 @@ pub(crate) struct Workspace {
     pub(crate) tenant: TenantId,
     /// The user on whose behalf the run acts.
     pub(crate) by: UserId,
-    /// The user's role.
+    /// The user's level.
     pub(crate) role: Role,
     /// The kind of document that is executed, and its id.
     pub(crate) kind: RunKind,

@@ -34,7 +34,7 @@ const ROUNDS: usize = 2;
 /// The settings of claims and leases.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecoverySettings {
-    /// This process's role.
+    /// The role of this process among the replicas.
     pub(crate) duty: ProcessRole,
     /// Term of this process's lease on a run or request.
     pub(crate) lease: Duration,

@@ -30,8 +30,8 @@ impl KeyService {
             return Ok(());
         }
         let message = "the first key must be a permanent admin key, because every caller needs a key from then on: \
-                       create it with the role `admin`, the scopes `admin:read` and `admin:write` (or all), and \
-                       without `expires_in_s`";
+                       create it with the level `admin` (`role`), the scopes `admin:read` and `admin:write` (or all), \
+                       and without `expires_in_s`";
         Err(EngineError::new(ErrorCode::InvalidRequest, message))
     }
 

@@ -21,13 +21,13 @@ pub struct KeyOrder {
     /// The user that it authenticates; its maker when absent.
     #[serde(default)]
     pub user: Option<UserId>,
-    /// The role; `user` when absent.
+    /// The level; `user` when absent.
     #[serde(default)]
     pub role: Role,
     /// The tier; `basic` when absent.
     #[serde(default)]
     pub tier: Tier,
-    /// The role for the catalogue; the one that matches the role when absent.
+    /// The catalogue role; the default of the level when absent.
     #[serde(default)]
     pub catalogue: Option<CatalogueRole>,
     /// Skills of the link graph; when absent all for operators and admins, none for users.

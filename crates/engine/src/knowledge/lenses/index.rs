@@ -163,7 +163,8 @@ impl LensService {
                 .map_err(|error| EngineError::internal("splitting a source", error))?;
             cuts.extend(cut);
             if cuts.len() > MAX_CHUNKS {
-                let message = format!("the source has more than {MAX_CHUNKS} passages");
+                let message =
+                    format!("the source has more than {MAX_CHUNKS} passages; split it into lenses");
                 return Err(Failure::Source(SourceError {
                     kind: SourceFault::Unusable,
                     message,

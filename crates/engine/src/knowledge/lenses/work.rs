@@ -88,7 +88,7 @@ pub enum LensIndexingOutcome {
     Indexed {
         /// Its passages.
         chunks: usize,
-        /// Parts of passages that had to be embedded; the others' vectors were taken over.
+        /// Parts of passages that had to be embedded; the vectors of the others were reused.
         embedded: usize,
         /// Why parts of the text may not be what its author wrote.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -444,7 +444,7 @@ fn an_agent_is_near(
     Ok(verdict.kind != VerdictKind::Miss)
 }
 
-/// The lenses and nodes, as candidates of a verdict: lenses first, for they say what nodes only name.
+/// The lenses and nodes, as candidates of a verdict: lenses first, because passages explain terms that nodes only name.
 fn candidates_of(known: &Knowledge) -> Vec<RoutedCandidate> {
     let mut found: Vec<RoutedCandidate> = Vec::new();
     let lenses = known.passages.iter().map(|cited| {

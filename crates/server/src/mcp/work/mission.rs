@@ -30,7 +30,7 @@ pub(in crate::mcp) struct MissionWork {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct MissionTask {
     task_id: String,
-    /// Who does it.
+    /// The mission role that executes it.
     role_type: String,
     /// The state of the task.
     state: MissionTaskState,

@@ -64,7 +64,7 @@ impl RunSource {
     }
 }
 
-/// Who drove a run as far as it goes.
+/// The worker that drove a run as far as it can go.
 enum Driven {
     /// This process: the run as its driver left it.
     Here(Box<DrivenRun>),

@@ -1,4 +1,4 @@
-//! The analysis of results, as a step of a run: what it is given, and what it comes to.
+//! The analysis of results, as a step of a run: its input and its result.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -108,7 +108,7 @@ impl AnalysisWork {
         })
     }
 
-    /// Tells this progress of each sentence that is kept.
+    /// Reports each kept sentence to this progress.
     pub(crate) fn report_progress_to(&mut self, progress: &Progress) {
         self.progress = progress.clone();
     }

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{PinnedTool, failure};
 use crate::EngineError;
 
-/// Carries out the stages of one mission, and says which calls its tasks may make.
+/// Executes the stages of one mission, and decides which calls its tasks may make.
 pub(crate) trait StageRunner: fmt::Debug + Send + Sync {
     /// The id of the mission's type.
     fn kind_id(&self) -> &str;

@@ -9,7 +9,7 @@ use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
 use crate::{Caller, EngineError};
 
 impl RunViewService {
-    /// Returns a run once it has ended or waits for a person, or after `patience`, whichever is first.
+    /// Returns a run as soon as it has ended or waits for a person, at the latest after `patience`.
     ///
     /// # Errors
     /// As for [`RunViewService::show`].

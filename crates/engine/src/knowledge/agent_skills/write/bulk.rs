@@ -71,7 +71,7 @@ impl AgentSkillService {
         let scope = self.may_write(caller, scope)?;
         if skills.len() > MAX_BULK_ITEMS {
             let message = format!(
-                "{} skills at once; the limit is {MAX_BULK_ITEMS}",
+                "{} skills in one call; send at most {MAX_BULK_ITEMS}",
                 skills.len()
             );
             return Err(EngineError::new(ErrorCode::TooLarge, message));

@@ -189,7 +189,8 @@ fn may_be_put(
         return Err(EngineError::new(ErrorCode::IllegalTransition, message));
     }
     if written_to(view, scope).is_some_and(|own| own.len() >= MAX_SKILLS) {
-        let message = format!("skill limit reached: {MAX_SKILLS} skills");
+        let message =
+            format!("skill limit reached: {MAX_SKILLS} skills (MAX_SKILLS); delete some first");
         return Err(EngineError::new(ErrorCode::TooLarge, message));
     }
     let cycle = view.cycle(&skill.skill_id, &skill.sub_skills, steps);
