@@ -161,15 +161,15 @@ bounds! {
     PDF_FONT_WIDTHS = 200_000, Count;
     /// Nesting of a YAML or JSON file.
     YAML_LEVELS = 64, Levels;
-    /// Values in one YAML or JSON file.
+    /// Values in one YAML or JSON file; a YAML file reaches its number of tokens first.
     YAML_VALUES = 200_000, Count;
-    /// Tokens of one YAML or JSON file: scalars, brackets, commas, colons and dashes.
-    YAML_TOKENS = 500_000, Count;
+    /// Tokens of one YAML file: scalars, brackets, commas, colons and dashes; an item of a list takes at least two.
+    YAML_TOKENS = 130_000, Count;
     /// A mapping key in a YAML or JSON file.
     YAML_KEY_BYTES = KIB, Bytes;
     /// Values in all YAML and JSON files of one package, or of one import of skills.
     PACKAGE_VALUES = 500_000, Count;
-    /// Tokens in all YAML and JSON files of one package, or of one import of skills.
+    /// Tokens in all YAML files of one package, or of one import of skills.
     PACKAGE_TOKENS = 2_000_000, Count;
     /// Routing tests of a package; each is routed when the package is checked.
     PACKAGE_TESTS = 2_000, Count;
