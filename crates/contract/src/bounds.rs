@@ -58,7 +58,7 @@ bounds! {
     /// Memory of such a JSON document once parsed, estimated.
     JSON_MEMORY = 48 * MIB, Bytes;
     /// Memory of a parsed message of the Model Context Protocol, estimated; its parser makes additional copies.
-    MCP_MEMORY = 24 * MIB, Bytes;
+    MCP_MEMORY = 19 * MIB, Bytes;
     /// Parameters, call arguments and outputs in one run's journal, in total, estimated.
     RUN_MEMORY = 64 * MIB, Bytes;
     /// Nesting of the value of a run's parameter.
