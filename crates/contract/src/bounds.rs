@@ -58,7 +58,7 @@ bounds! {
     /// Memory of such a JSON document once parsed, estimated.
     JSON_MEMORY = 48 * MIB, Bytes;
     /// Memory of a parsed message of the Model Context Protocol, estimated; its parser makes additional copies.
-    MCP_MEMORY = 24 * MIB, Bytes;
+    MCP_MEMORY = 19 * MIB, Bytes;
     /// Parameters, call arguments and outputs in one run's journal, in total, estimated.
     RUN_MEMORY = 64 * MIB, Bytes;
     /// Nesting of the value of a run's parameter.
@@ -171,15 +171,15 @@ bounds! {
     PDF_FONT_WIDTHS = 200_000, Count;
     /// Nesting of a YAML or JSON file.
     YAML_LEVELS = 64, Levels;
-    /// Values in one YAML or JSON file.
+    /// Values in one YAML or JSON file; a YAML file reaches its number of tokens first.
     YAML_VALUES = 200_000, Count;
-    /// Tokens of one YAML or JSON file: scalars, brackets, commas, colons and dashes.
-    YAML_TOKENS = 500_000, Count;
+    /// Tokens of one YAML file: scalars, brackets, commas, colons and dashes; an item of a list takes at least two.
+    YAML_TOKENS = 130_000, Count;
     /// A mapping key in a YAML or JSON file.
     YAML_KEY_BYTES = KIB, Bytes;
     /// Values in all YAML and JSON files of one package, or of one import of skills.
     PACKAGE_VALUES = 500_000, Count;
-    /// Tokens in all YAML and JSON files of one package, or of one import of skills.
+    /// Tokens in all YAML files of one package, or of one import of skills.
     PACKAGE_TOKENS = 2_000_000, Count;
     /// The description of an API that is imported, such as an OpenAPI document; also each document that it refers to.
     IMPORT_BYTES = 16 * MIB, Bytes;

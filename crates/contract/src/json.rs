@@ -43,7 +43,8 @@ impl Profile {
         memory: bounds::JSON_MEMORY,
     };
 
-    /// A message of the Model Context Protocol to the server. The SDK parses it twice, each time through a copy.
+    /// A message of the Model Context Protocol, from a client or from a server. While the SDK parses it, it holds up to
+    /// five copies of each value in addition to the value itself: about three times the estimate.
     pub const MCP_MESSAGE: Self = Self {
         memory: bounds::MCP_MEMORY,
         ..Self::MESSAGE

@@ -117,14 +117,21 @@ pub fn read(text: &str) -> Result<Located, SourceError> {
 /// Reads exactly one document, with the rest of an allowance. A byte order mark before it is ignored.
 ///
 /// # Errors
-/// The first syntax error in both JSON and YAML, or the first exceeded limit; more than one document; an anchor, alias
+/// The first exceeded limit of a JSON text; otherwise the first syntax error or exceeded limit of YAML; more than one
+/// document; an anchor, alias
 /// or tag; a key that is not text or occurs twice in its mapping; half of a character; a NUL; a cancellation.
 pub fn read_within(text: &str, allowance: &Allowance<'_>) -> Result<Located, SourceError> {
     let text = plain(text)?;
-    if json::is_likely(text)
-        && let Ok(located) = json::read(text, &Meter::new(allowance))
-    {
-        return Ok(located);
+    if json::is_likely(text) {
+        match json::read(text, &Meter::new(allowance)) {
+            Ok(located) => return Ok(located),
+            Err(error) => match error.reason {
+                Reason::Cancelled => return Err(error),
+                // The counts of a text that is not JSON are not those of its YAML: quotes and comments differ.
+                Reason::Limit if json::is_valid(text) => return Err(error),
+                Reason::Limit | Reason::Syntax => {}
+            },
+        }
     }
     reader::read(text, &Meter::new(allowance))
 }

@@ -1,11 +1,11 @@
 //! Missions: reads, and the import of one that ended elsewhere, with its run and journal.
 
 use async_trait::async_trait;
-use charter_contract::ids::{MissionId, TenantId, UserId};
+use charter_contract::ids::{MissionId, RunId, TenantId, UserId};
 use charter_contract::mission::upcast::versions;
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::StoreError;
-use charter_store::journal::{JournalEvent, NewEvent, RunPhase};
+use charter_store::journal::{NewEvent, RunPhase};
 use charter_store::mission::{
     ArtifactFilter, Imported, MissionFilter, MissionImport, MissionRecord, Missions, StoredArtifact,
 };
@@ -121,17 +121,12 @@ async fn check_same(
     let (tenant, mission, run) = (&held.tenant_id, &held.mission_id, &import.run);
     let filter = ArtifactFilter::default();
     let artifacts = artifact::list(tx, tenant, mission, filter, 0, usize::MAX).await?;
-    let events = journal::events(tx, tenant, &run.run_id, 0, usize::MAX).await?;
     let held_run = journal::one(tx, tenant, &run.run_id).await?;
-    let same = |(event, new): (&JournalEvent, &NewEvent)| {
-        event.payload == new.payload && event.hash == new.hash && event.at == new.at
-    };
     let is_same = (held.state, &held.run_id, &held.title)
         == (import.state, &run.run_id, &run.title)
         && artifacts == import.artifacts
-        && events.len() == import.events.len()
-        && events.iter().zip(&import.events).all(same)
-        && held_run.is_some_and(|held| held.status == run.status);
+        && held_run.is_some_and(|held| held.status == run.status)
+        && has_events(tx, tenant, &run.run_id, &import.events).await?;
     if is_same {
         return Ok(());
     }
@@ -139,6 +134,34 @@ async fn check_same(
         what: "mission",
         id: mission.to_string(),
     })
+}
+
+/// Whether the journal of a run has exactly these events. A page of large events ends before the journal does.
+async fn has_events(
+    tx: &mut Tx<'_>,
+    tenant: &TenantId,
+    run: &RunId,
+    events: &[NewEvent],
+) -> Result<bool, StoreError> {
+    let mut left = events;
+    let mut after = 0;
+    loop {
+        let page = journal::events(tx, tenant, run, after, usize::MAX).await?;
+        let Some(last) = page.last() else {
+            return Ok(left.is_empty());
+        };
+        let Some((next, others)) = left.split_at_checked(page.len()) else {
+            return Ok(false);
+        };
+        let mut pairs = page.iter().zip(next);
+        let is_same = pairs.all(|(held, new)| {
+            held.payload == new.payload && held.hash == new.hash && held.at == new.at
+        });
+        if !is_same {
+            return Ok(false);
+        }
+        (left, after) = (others, last.sequence);
+    }
 }
 
 /// Checks that an import has ended, is one mission, and is readable; returns its envelope.

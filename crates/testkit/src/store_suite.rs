@@ -245,6 +245,7 @@ macro_rules! store_suite {
                 sweep_deletes_a_mission_with_its_run,
                 an_exported_mission_is_imported_completely,
                 an_import_is_repeated_or_refused,
+                an_import_with_a_large_journal_is_repeated_or_refused,
                 an_import_is_checked,
                 an_imported_mission_is_read_only;
             outbox:

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use charter_contract::bounds::{YAML_KEY_BYTES, YAML_LEVELS};
 use charter_contract::json::{JsonFault, JsonLimitExceeded, Profile, decode_text, extent};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::allowance::Meter;
@@ -15,6 +16,11 @@ use super::{Located, Places, Position, START, SourceError, escape, position_of};
 /// Returns whether a text may be JSON: a list, an object or a quoted text.
 pub(super) fn is_likely(text: &str) -> bool {
     text.trim_ascii_start().starts_with(['{', '[', '"'])
+}
+
+/// Returns whether a text is valid JSON, of any size. Keeps no value.
+pub(super) fn is_valid(text: &str) -> bool {
+    decode_text::<IgnoredAny>(text, Profile::OPERATOR).is_ok()
 }
 
 /// Parses a text that is valid JSON.

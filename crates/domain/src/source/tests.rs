@@ -1,7 +1,6 @@
 use std::time::{Duration, Instant};
 
-use charter_contract::bounds::{
-    IMPORT_VALUES, PACKAGE_VALUES, YAML_KEY_BYTES, YAML_LEVELS, YAML_VALUES,
+use charter_contract::bounds::{IMPORT_VALUES, PACKAGE_VALUES, YAML_KEY_BYTES, YAML_LEVELS, YAML_TOKENS, YAML_VALUES,
 };
 use serde_json::json;
 
@@ -105,7 +104,7 @@ fn nesting_is_bounded() {
 /// The parser would create all tokens before it returns the first value.
 #[test]
 fn megabytes_of_indicators_are_refused_before_they_are_tokens() {
-    let message = "the text has more than 500000 tokens (YAML_TOKENS)".to_owned();
+    let message = "the text has more than 130000 tokens (YAML_TOKENS)".to_owned();
     for shape in ["?,", ",", ": "] {
         let text = format!("[{}", shape.repeat((15 << 20) / shape.len()));
         let began = Instant::now();
@@ -135,11 +134,48 @@ fn megabytes_of_text_are_read() {
 
 #[test]
 fn a_text_holds_so_many_values_and_no_more() {
-    let list = |values: usize| format!("[{}]", "1,".repeat(values));
+    let list = |values: usize| format!("[{}1]", "1,".repeat(values- 1));
     // The list itself is one of the values.
     assert!(read(&list(YAML_VALUES - 1)).is_ok());
     let message = "the text has more than 200000 values (YAML_VALUES)".to_owned();
     assert_eq!(refused(&list(YAML_VALUES)), (Reason::Limit, message));
+}
+
+/// An item of a list takes a dash or a comma beside its scalar.
+#[test]
+fn a_yaml_text_holds_so_many_tokens_and_no_more() {
+    let message = "the text has more than 130000 tokens (YAML_TOKENS)".to_owned();
+    let block = |items: usize| "- 1\n".repeat(items);
+    assert!(read(&block(YAML_TOKENS / 2)).is_ok());
+    assert_eq!(
+        refused(&block(YAML_TOKENS / 2 + 1)),
+        (Reason::Limit, message.clone())
+    );
+    // The comma behind the last item makes it YAML. The brackets are two tokens.
+    let flow = |items: usize| format!("[{}]", "1,".repeat(items));
+    assert!(read(&flow(YAML_TOKENS / 2 - 1)).is_ok());
+    assert_eq!(
+        refused(&flow(YAML_TOKENS / 2)),
+        (Reason::Limit, message.clone())
+    );
+    // Each of these makes the parser create more tokens than the text has.
+    for shape in ["a: a,", "\"\":\"\",", ": ,"] {
+        let text = format!("[{}]", shape.repeat(YAML_TOKENS));
+        assert_eq!(refused(&text), (Reason::Limit, message.clone()), "{shape}");
+    }
+}
+
+/// Brackets and commas in a YAML text in single quotes are text, and the JSON parser would count them.
+#[test]
+fn limits_of_json_do_not_apply_to_yaml_that_begins_like_json() {
+    let brackets = "[".repeat(YAML_LEVELS + 1);
+    let commas = ",".repeat(YAML_VALUES + 1);
+    for text in [brackets, commas] {
+        let located = read(&format!("['{text}']")).unwrap();
+        assert_eq!(located.value, json!([text]));
+        let located = read(&format!("\"a\": [b, '{text}']")).unwrap();
+        assert_eq!(located.value, json!({"a": ["b", text]}));
+    }
 }
 
 #[test]
@@ -182,7 +218,7 @@ fn every_token_is_counted_once() {
 fn texts_that_are_read_together_have_one_allowance() {
     let cancel = Cancellation::default();
     let allowance = Allowance::new(&cancel);
-    let list = format!("[{}]", "1,".repeat(YAML_VALUES - 1));
+    let list = format!("[{}1]", "1,".repeat(YAML_VALUES - 2));
     let whole = PACKAGE_VALUES / YAML_VALUES;
     for _ in 0..whole {
         assert!(read_within(&list, &allowance).is_ok());
@@ -238,13 +274,13 @@ fn a_cancelled_reading_ends() {
 fn places_take_no_more_than_their_values() {
     let key = "k".repeat(YAML_KEY_BYTES);
     let deep = format!("{{{key}: ").repeat(YAML_LEVELS - 1);
-    let list = format!("[{}]", "1,".repeat(100_000));
+    let list = format!("[{}]", "1,".repeat(60_000));
     let text = format!("{deep}{list}{}", "}".repeat(YAML_LEVELS - 1));
     let began = Instant::now();
     let located = read(&text).unwrap();
     assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
     let name = charter_contract::violation::pointer_segment(&key);
-    let pointer = format!("/{name}").repeat(YAML_LEVELS - 1) + "/99999";
+    let pointer = format!("/{name}").repeat(YAML_LEVELS - 1) + "/59999";
     let last = text.len() - YAML_LEVELS - 1;
     assert_eq!(located.position(&pointer).column, last);
 }

@@ -4,11 +4,14 @@
 //! navigation, links of headings to themselves) are left out. An empty line separates blocks; lines and spaces of `pre`
 //! are kept.
 
+mod pausing;
+
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 
+use self::pausing::PausingReader;
 use super::plain::{plain, without_anchor_mark};
 use super::{Extracted, heading};
 
@@ -102,10 +105,8 @@ fn render(page: &str, left_out: LeftOut) -> Writer {
         None::<Infallible>
     });
     emitter.naively_switch_states(left_out != LeftOut::Nothing);
-    match Tokenizer::new_with_emitter(page, emitter).finish() {
-        Ok(()) => {}
-        Err(never) => match never {},
-    }
+    // The items are pauses, after which the tokenizer continues.
+    Tokenizer::new_with_emitter(PausingReader::new(page), emitter).for_each(drop);
     writer.end_heading();
     writer
 }

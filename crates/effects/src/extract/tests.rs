@@ -58,6 +58,18 @@ fn b000_16_attributes_and_entities_do_not_grow() {
     assert_eq!(found.text.len(), 1 + 50_000 * "∉∳".len());
 }
 
+/// The tokenizer calls itself from one of these attributes to the next.
+#[test]
+fn b000_16_a_tag_with_many_quoted_attributes_takes_no_stack() {
+    for attribute in [" a=\"b\"", " a=\"\"", "a = \"b &amp; c\" ", "/a=\"b\""] {
+        let attributes = attribute.repeat(50_000);
+        let link = "<a class=\"x\" href=\"#one\">¶</a>";
+        let page = format!("<p {attributes}>one{link} <b {attributes}>two</b></p>three");
+        assert_eq!(html(&page).text, "one two\n\nthree", "{attribute}");
+        assert_eq!(line(&page), "one two three", "{attribute}");
+    }
+}
+
 #[test]
 fn b000_16_markdown_keeps_its_text_and_marks_headings() {
     let text = "# One\n\ntext\n\n```sh\n# no heading\n```\nTwo\n---\n\n- a\n---\n####### none\n";

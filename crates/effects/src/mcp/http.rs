@@ -248,9 +248,9 @@ fn unusable(
 
 /// Parses a message of a server. Numbers in a list of tools may be rounded.
 fn message_of(body: &[u8]) -> Result<ServerJsonRpcMessage, JsonFault> {
-    match decode(body, Profile::MESSAGE) {
+    match decode(body, Profile::MCP_MESSAGE) {
         Err(JsonFault::TooMuch(much)) if is_of_listing(&much) => {
-            decode_beside_numbers(body, Profile::MESSAGE)
+            decode_beside_numbers(body, Profile::MCP_MESSAGE)
         }
         read => read,
     }
@@ -346,7 +346,7 @@ fn events(response: Response, request: Option<RequestId>) -> Events {
 /// Returns an event that the SDK may parse. An oversized one becomes the failure of its request, or nothing.
 fn measured(mut event: Sse, request: Option<&RequestId>) -> Sse {
     let data = event.data.as_deref().unwrap_or_default();
-    if let Err(much) = extent(data.as_bytes(), Profile::MESSAGE)
+    if let Err(much) = extent(data.as_bytes(), Profile::MCP_MESSAGE)
         && !is_of_listing(&much)
     {
         let said = format!("its answer {much}");

@@ -33,7 +33,7 @@ impl<R> Bounded<R> {
     pub(super) fn new(inner: R, fault: Arc<OnceLock<String>>) -> Self {
         Self {
             inner,
-            lines: Lines::new(Profile::MESSAGE),
+            lines: Lines::new(Profile::MCP_MESSAGE),
             ready: Vec::new(),
             given: 0,
             fault,
@@ -129,7 +129,7 @@ fn passable(line: Line) -> Result<Vec<u8>, JsonLimitExceeded> {
     };
     let said = format!("its answer {much}");
     tracing::warn!(said, "ignoring a message of an MCP server");
-    let head = decode_beside_numbers::<MessageHead>(&line.bytes, Profile::MESSAGE).ok();
+    let head = decode_beside_numbers::<MessageHead>(&line.bytes, Profile::MCP_MESSAGE).ok();
     let response = head.filter(|message| message.method.is_none());
     let failure = response.and_then(|message| message.id).and_then(|id| {
         let failure = http::failure_of(id, &said);
@@ -152,7 +152,7 @@ mod tests {
     async fn the_bound_applies_to_each_message_separately() {
         let line = [vec![b'x'; JSON_BYTES], vec![b'\n']].concat();
         let deep = "[".repeat(80) + &"]".repeat(80) + "\n";
-        let heavy = "{\"\":0},".repeat(70_000);
+        let heavy = "{\"\":0},".repeat(45_000);
         for (sent, reason) in [
             ([line.clone(), line.clone()].concat(), None),
             (deep.repeat(3).into_bytes(), None),
@@ -168,7 +168,7 @@ mod tests {
             (
                 format!("[{heavy}{heavy}\n").into_bytes(),
                 Some(
-                    "it sent a message that has so many values that it takes more than 50331648 bytes of memory; \
+                    "it sent a message that has so many values that it takes more than 19922944 bytes of memory; \
                      send fewer",
                 ),
             ),

@@ -1,5 +1,5 @@
-//! Storage on its two engines: the contract of both, the state after a crash, a full disk and a damaged file, and the
-//! behaviour of a real PostgreSQL server. One program, so that the crate is linked once.
+//! Storage on its two engines: the contract and the schema of both, the state after a crash, a full disk and a damaged
+//! file, and the behaviour of a real PostgreSQL server. One program, so that the crate is linked once.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,4 +12,5 @@ mod crash;
 mod faults;
 mod missions;
 mod postgres;
+mod schemas;
 mod sqlite;

@@ -67,8 +67,8 @@ pub(super) const TOOL_WORDS: &[&str] = &[
 
 /// Measures and parses a message, as from a client and as from a server.
 pub(super) fn message(input: &[u8]) -> Verdict {
-    let from_client = decode::<ClientJsonRpcMessage>(input, Profile::MESSAGE).map(drop);
-    let from_server = decode::<ServerJsonRpcMessage>(input, Profile::MESSAGE).map(drop);
+    let from_client = decode::<ClientJsonRpcMessage>(input, Profile::MCP_MESSAGE).map(drop);
+    let from_server = decode::<ServerJsonRpcMessage>(input, Profile::MCP_MESSAGE).map(drop);
     Verdict::from_result(&from_client.or(from_server))
 }
 
@@ -91,7 +91,7 @@ pub(super) fn tools(input: &[u8]) -> Verdict {
         asks: false,
         offers: false,
     });
-    let Ok(listed) = decode::<ListToolsResult>(input, Profile::MESSAGE) else {
+    let Ok(listed) = decode::<ListToolsResult>(input, Profile::MCP_MESSAGE) else {
         return Verdict::Refused;
     };
     let (tools, left_out) = import_tools(&OPTIONS, &listed.tools);

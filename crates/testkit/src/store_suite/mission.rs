@@ -21,8 +21,8 @@ use writer::{Writer, made};
 
 pub use import::{
     an_exported_mission_is_imported_completely, an_import_is_checked,
-    an_import_is_repeated_or_refused, an_imported_mission_is_read_only,
-    b002_1_an_older_version_is_read_as_the_current_version,
+    an_import_is_repeated_or_refused, an_import_with_a_large_journal_is_repeated_or_refused,
+    an_imported_mission_is_read_only, b002_1_an_older_version_is_read_as_the_current_version,
 };
 
 const OLD_RESULT: &str = include_str!("../../../contract/tests/versions/worker_result.v0.json");

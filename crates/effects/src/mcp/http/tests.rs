@@ -54,7 +54,7 @@ async fn an_oversized_answer_fails_its_request() {
         (lists(79), TOO_DEEP),
         (
             heavy,
-            "its answer has so many values that it takes more than 50331648 bytes of memory; send fewer",
+            "its answer has so many values that it takes more than 19922944 bytes of memory; send fewer",
         ),
     ] {
         let refused = failure(pinged(Reply::json(200, result(&content))).await);

@@ -1,5 +1,6 @@
 //! Cases of importing missions, and of data from older versions of Charter.
 
+use charter_contract::bounds::PAGE_BYTES;
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::run_status::RunStatus;
 use charter_domain::mission::bundle::verify;
@@ -144,6 +145,37 @@ pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
     assert_eq!(store.import_mission(back).await?, Imported::Unchanged);
     let mission = store.mission(native.tenant(), native.mission()).await?;
     assert_eq!(mission.map(|mission| mission.imported_at), Some(None));
+    Ok(())
+}
+
+/// An import is compared with a journal of several pages to its end.
+pub async fn an_import_with_a_large_journal_is_repeated_or_refused(store: &dyn Store) -> Outcome {
+    let writer = Writer::new("acme", 1)?;
+    let mut import = ended_mission(&writer)?;
+    let large = format!("\"{}\"", "é".repeat(PAGE_BYTES));
+    let payloads = ["{}", large.as_str(), large.as_str(), "1", "2"];
+    import.events = sample::events(GENESIS, 0, &payloads)?;
+    import.run.version = 5;
+    assert_eq!(store.import_mission(import.clone()).await?, Imported::New);
+    let first = store
+        .events(writer.tenant(), &sample::run(1), 0, 100)
+        .await?;
+    assert!(first.len() < import.events.len(), "one page has all events");
+    let repeated = store.import_mission(import.clone()).await?;
+    assert_eq!(repeated, Imported::Unchanged);
+    let others = [
+        vec!["{}", large.as_str(), large.as_str(), "1", "3"],
+        vec!["{}", large.as_str(), large.as_str(), "1"],
+        vec!["{}", large.as_str(), large.as_str(), "1", "2", "3"],
+        payloads[..first.len()].to_vec(),
+    ];
+    for other in others {
+        let mut changed = import.clone();
+        changed.events = sample::events(GENESIS, 0, &other)?;
+        changed.run.version = other.len() as u64;
+        let refused = store.import_mission(changed).await;
+        assert_refused!(refused, StoreError::AlreadyExists { .. });
+    }
     Ok(())
 }
 
