@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
-use charter_contract::bounds::{IMPORT_VALUES, PACKAGE_VALUES, YAML_KEY_BYTES, YAML_LEVELS, YAML_TOKENS, YAML_VALUES,
+use charter_contract::bounds::{
+    IMPORT_VALUES, PACKAGE_VALUES, YAML_KEY_BYTES, YAML_LEVELS, YAML_TOKENS, YAML_VALUES,
 };
 use serde_json::json;
 
@@ -134,7 +135,7 @@ fn megabytes_of_text_are_read() {
 
 #[test]
 fn a_text_holds_so_many_values_and_no_more() {
-    let list = |values: usize| format!("[{}1]", "1,".repeat(values- 1));
+    let list = |values: usize| format!("[{}1]", "1,".repeat(values - 1));
     // The list itself is one of the values.
     assert!(read(&list(YAML_VALUES - 1)).is_ok());
     let message = "the text has more than 200000 values (YAML_VALUES)".to_owned();

@@ -160,8 +160,9 @@ impl MemoryService {
         match self.store.add_memory(&record, most).await {
             Ok(()) => {}
             Err(StoreError::Refused { .. }) => {
-                let message =
-                    format!("memory limit reached: {most} memories (memory.most); delete some first");
+                let message = format!(
+                    "memory limit reached: {most} memories (memory.most); delete some first"
+                );
                 return Err(EngineError::new(ErrorCode::TooLarge, message));
             }
             Err(error) => return Err(error.into()),
