@@ -236,6 +236,15 @@ class PermissionDenied(PermissionFailure):
     code = "permission_denied"
 
 
+class CredentialRequired(PermissionFailure):
+    """This needs an account that is not connected.
+
+    Connect the account: open the link in the message, or run `charter credential connect NAME`; then start it again. See docs/errors/credential_required.md.
+    """
+
+    code = "credential_required"
+
+
 class GuardrailBlocked(PermissionFailure):
     """A guardrail does not allow this.
 
@@ -505,6 +514,7 @@ BY_CODE: dict[str, type[ApiError]] = {
     "model_route_unknown": ModelRouteUnknown,
     "unauthenticated": Unauthenticated,
     "permission_denied": PermissionDenied,
+    "credential_required": CredentialRequired,
     "guardrail_blocked": GuardrailBlocked,
     "approval_required": ApprovalRequired,
     "policy_denied": PolicyDenied,

@@ -66,6 +66,17 @@ class A2aMessage(Wire):
     tenant: str | None = None
 
 
+class AccountEventRef(Wire):
+    """The data of an event about a connected account."""
+
+    by: str
+    """The user who did it."""
+    credential: str
+    """Name of the credential."""
+    user: str
+    """The user whose account it is."""
+
+
 class AgentComposition(Wire):
     """Compatibility with profiles and other agents."""
 
@@ -75,6 +86,22 @@ class AgentComposition(Wire):
     """Agents that it must not be combined with."""
     usable_in_profiles: list[str] = []
     """Profiles that may use the agent; every profile when empty."""
+
+
+class AgentPinnedItem(Wire):
+    """A document that clients get as a tool of its own: exactly one of `tool`, `skill` and `playbook`."""
+
+    name: str | None = None
+    """
+    Name of the tool for clients. Without one, a tool of an MCP server has its name on that server, and any other
+    document has its id. A glob has none.
+    """
+    playbook: str | None = None
+    """Id of a playbook."""
+    skill: str | None = None
+    """Id of a skill."""
+    tool: str | None = None
+    """Id of a tool, or a glob over ids: `mcp.files.*`."""
 
 
 class Agent(Wire):
@@ -103,6 +130,11 @@ class Agent(Wire):
     """Embedding of the document, if it includes one."""
     name: str
     """Short name."""
+    pinned: list[AgentPinnedItem] | None = None
+    """
+    Documents that clients of the Model Context Protocol get as tools of their own, in tenants that allow it (this
+    project).
+    """
     skill_refs: list[str] = []
     """Skills of the agent."""
     status: Literal["active", "inactive"] = "active"
@@ -315,6 +347,17 @@ class AgentSkillInstruction(Wire):
     """The skill's id."""
 
 
+class AgentSkillScript(Wire):
+    """A script of a skill that is not a tool."""
+
+    path: str
+    """Its path, relative to the skill."""
+    reason: str
+    """The reason, with the correction."""
+    skill_id: str
+    """The skill."""
+
+
 class AgentSkillSummary(Wire):
     """A skill as discovery and navigation show it: never its instruction or vector (B001-3)."""
 
@@ -326,6 +369,19 @@ class AgentSkillSummary(Wire):
     """The skills that it points at, including missing ones."""
     summary: str
     """Its summary."""
+
+
+class AgentSkillTool(Wire):
+    """A tool that runs a script of a skill."""
+
+    path: str
+    """Path of the script, relative to the skill."""
+    skill_id: str
+    """The skill."""
+    tool_class: Literal["readonly", "write", "internal"] | str
+    """Whether it only reads."""
+    tool_id: str
+    """Its id."""
 
 
 class AggregationPacketContradictions(Wire):
@@ -426,6 +482,39 @@ class ApprovalReport(Wire):
     reason: str | None = None
 
 
+class AssignmentRelease(Wire):
+    """The lease that is given up."""
+
+    lease_id: str
+    """The lease."""
+
+
+class AssignmentSubmissionCall(Wire):
+    """A call that an agent needs."""
+
+    parameters: dict[str, Any] = {}
+    """Its parameters."""
+    tool: str
+    """The tool."""
+
+
+class AssignmentSubmission(Wire):
+    """The result of one turn: artifacts, or calls that the agent needs first."""
+
+    artifacts: list[dict[str, Any]] = []
+    """
+    The artifacts of the role, in the form of their contracts. Absent root metadata is filled in; the producer is
+    the user of the credential.
+    """
+    calls: list[AssignmentSubmissionCall] | None = None
+    """
+    Calls of tools within the task's scope. Charter makes them under the pass, and offers the next turn with their
+    outcomes.
+    """
+    lease_id: str
+    """The lease."""
+
+
 class AssumedFacts(Wire):
     """Facts that only a run has, as assumed for the explanation."""
 
@@ -480,6 +569,49 @@ class CatalogueKind(Wire):
     """Number of them that are the tenant's own."""
 
 
+class ConnectedAccount(Wire):
+    """A user's connected account, without its tokens."""
+
+    changed_at: AwareDatetime
+    """When its tokens last changed."""
+    connected_at: AwareDatetime
+    """When the user connected it."""
+    user: str
+    """The user."""
+
+
+class ConnectionCode(Wire):
+    """The parameters with which an authorization server sends a browser back."""
+
+    code: str
+    """The code."""
+    iss: str | None = None
+    """The issuer of the response (RFC 9207), if the server names it."""
+    state: str
+    """The state of the started connection."""
+
+
+class ConnectionRequest(Wire):
+    """A request to connect an account."""
+
+    redirect_uri: str | None = None
+    """
+    Where the authorization server sends the browser back: an address of this machine, such as
+    `http://127.0.0.1:8123/`; the page of the console when absent.
+    """
+
+
+class ConnectionStart(Wire):
+    """A started connection of an account."""
+
+    authorization_url: str
+    """The page of the authorization server on which the user grants access."""
+    expires_at: AwareDatetime
+    """Until when the connection can be completed."""
+    redirect_uri: str
+    """Where it sends the browser back."""
+
+
 class ContextModelItem(Wire):
     """One item of a context."""
 
@@ -514,6 +646,15 @@ class ContextModel(Wire):
     """Session that the context draws on."""
     token_budget: int | None = None
     """Maximum size in tokens."""
+
+
+class CoverageGap(Wire):
+    """A gap in the coverage of a mission."""
+
+    description: str
+    """What is not covered."""
+    refs: list[str]
+    """The tasks, sources or requested outputs that it is about."""
 
 
 class CoveringAction(Wire):
@@ -552,6 +693,11 @@ class DecisionTreeInput(Wire):
     """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
     """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
+    schema_: dict[str, Any] | None = Field(None, alias="schema")
+    """
+    JSON Schema of the value, with rules that the other fields cannot express (this project). Both apply. A property
+    of a tool's `input_schema` has its part of that schema here.
+    """
     synonyms: dict[str, list[str]] | None = None
     """
     Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
@@ -866,6 +1012,15 @@ class EvidencePayloadAbsent(Wire):
     """Whether the payload was removed permanently or withheld from this reader."""
 
 
+class EvidenceReceipt(Wire):
+    """Receipt of a submitted record; absent for a record that Charter captured. Only the server sets it."""
+
+    received_at: AwareDatetime
+    """Time of receipt."""
+    submitted_by: str
+    """User whose credential submitted the record."""
+
+
 class EvidenceSource(Wire):
     """Its source."""
 
@@ -905,6 +1060,8 @@ class Evidence(Wire):
     Reason for a missing payload; absent while the payload is present. Only the store and the reader's permissions
     set it, never the capturing code.
     """
+    receipt: EvidenceReceipt | None = None
+    """Receipt of a submitted record; absent for a record that Charter captured. Only the server sets it."""
     redaction_class: str | None = None
     """
     Redaction class, which decides the readers of the payload: `standard`, `restricted` or `secret`; an unknown
@@ -989,6 +1146,15 @@ class EvidenceLogKey(Wire):
     """The log's name, which is also the key's."""
 
 
+class EvidenceReceiptModel(Wire):
+    """Receipt of a record that a caller submitted (this project)."""
+
+    received_at: AwareDatetime
+    """Time of receipt."""
+    submitted_by: str
+    """User whose credential submitted the record."""
+
+
 class EvidenceSourceModel(Wire):
     """Source of evidence."""
 
@@ -1004,6 +1170,85 @@ class EvidenceSourceModel(Wire):
     """System: `aws.cloudtrail`."""
     tenant_id: str | None = None
     """Tenant of the cloud directory (ruling 17); not Charter's tenant."""
+
+
+class EvidenceSubmissionAttachedToItem(Wire):
+    """A claim that evidence supports: exactly one of the known keys (B000-19)."""
+
+    bundle_id: str | None = None
+    """Id of a bundle."""
+    finding_id: str | None = None
+    """Id of a finding."""
+    plan_id: str | None = None
+    """Id of a plan."""
+    report_item_id: str | None = None
+    """Id of a report item."""
+    run_id: str | None = None
+    """Id of a run."""
+
+
+class EvidenceSubmissionConsoleLink(Wire):
+    """A link for manual verification of evidence."""
+
+    href: str
+    """URL of the page; always https (B000-19)."""
+    label: str
+    """Label of the link."""
+
+
+class EvidenceSubmissionSource(Wire):
+    """Its source; only a `manual_note` can do without one."""
+
+    account_id: str | None = None
+    """Account, subscription or project of the resource."""
+    api_call: str | None = None
+    """API call that fetched the evidence."""
+    native_id: str
+    """Id of the evidence in the system."""
+    region: str | None = None
+    """Region of the resource."""
+    system: str
+    """System: `aws.cloudtrail`."""
+    tenant_id: str | None = None
+    """Tenant of the cloud directory (ruling 17); not Charter's tenant."""
+
+
+class EvidenceSubmission(Wire):
+    """
+    A record as a caller submits it. The seed's whole record is accepted; of the fields that the server sets, only the
+    id is used.
+    """
+
+    field_created_at: AwareDatetime | None = Field(None, alias="_created_at")
+    """The seed's name of `created_at`; not used."""
+    field_id: str | None = Field(None, alias="_id")
+    """The seed's name of `id`."""
+    attached_to: list[EvidenceSubmissionAttachedToItem] | None = None
+    """Claims that the record supports."""
+    captured_at: AwareDatetime
+    """Capture time, not in the future."""
+    console_links: list[EvidenceSubmissionConsoleLink] | None = None
+    """Not used: the server makes the links from type and source."""
+    created_at: AwareDatetime | None = None
+    """Not used: the record has the time of its receipt."""
+    estate_view_id: str | None = None
+    """View of the estate under which it was captured."""
+    id: str | None = None
+    """Id of the record; the server makes one if it is absent. An id can be used once."""
+    payload: dict[str, Any] | None = None
+    """Captured data; only a `manual_note` can do without them."""
+    redaction_class: str | None = None
+    """Redaction class, which decides the readers of the payload."""
+    schema_version: Literal[1] = 1
+    """Version of this form; always 1 so far."""
+    source: EvidenceSubmissionSource | None = None
+    """Its source; only a `manual_note` can do without one."""
+    summary: str
+    """A summary in a sentence."""
+    tenant_id: str | None = None
+    """Tenant of the submitter; the credential determines it, and another one is refused."""
+    type: Literal["cloudtrail_event", "azure_activity_log", "config_snapshot", "iam_policy", "billing_line", "metric_point", "log_line", "deployment_record", "pr_record", "commit_record", "approval_record", "api_call", "manual_note"]
+    """The kind of proof."""
 
 
 class ExactCall(Wire):
@@ -1092,7 +1337,8 @@ class ExecutorCallImplementation(Wire):
     """Implementation to run."""
 
     body: Any | None = None
-    """Request body, sent as JSON."""
+    """Request body."""
+    body_format: Literal["form", "json", "multipart", "text"] | str | None = None
     entry: str | None = None
     """Path of the script among the files."""
     files: str | None = None
@@ -1100,6 +1346,8 @@ class ExecutorCallImplementation(Wire):
     headers: dict[str, str] | None = None
     """HTTP headers."""
     language: Literal["bash", "python"] | str | None = None
+    list_separators: dict[str, str] | None = None
+    """Separators of lists in query parameters, by name."""
     method: Literal["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] | str | None = None
     query: dict[str, Any] | None = None
     """Query parameters."""
@@ -1854,6 +2102,10 @@ class MissionReplay(Wire):
 class MissionRequest(Wire):
     """A request to start a mission."""
 
+    actor_id: str | None = None
+    """The actor, which must be the credential's user."""
+    actor_role: str | None = None
+    """The actor's role, which must be the credential's."""
     context_refs: dict[str, Any] | None = None
     """Entities of the mission, by name of the reference."""
     goal: str
@@ -1864,14 +2116,27 @@ class MissionRequest(Wire):
     """The mission type; `general` when absent."""
     model: Literal["offline", "routes"] | None = None
     """The answerer: `offline` for the offline provider; the routes of its prompts when absent."""
+    normalized_goal: str | None = None
+    """The goal for the roles of the mission; made from `goal` when absent."""
     origin_surface: str | None = None
     """The surface that it comes from: `cli`."""
     requested_outputs: list[str] | None = None
-    """Requested outputs; those of its type when absent."""
+    """Requested outputs: `reviewed_summary`, or kinds of artifacts; those of its type when absent."""
+    risk_level: Literal["low", "medium", "high", "critical"] | None = None
+    """Risk level, which may only be higher than that of its type."""
+    sensitivity_class: str | None = None
+    """Data sensitivity, which may only be higher than that of its type."""
+    tenant_id: str | None = None
+    """The tenant, which must be the credential's."""
     time_budget_ms: int | None = None
     """Time budget, in milliseconds; that of its type when absent."""
     token_budget: int | None = None
     """Token budget; that of its type when absent."""
+
+
+class MissionStart(RootModel[MissionRequest | MissionEnvelope]):
+    root: MissionRequest | MissionEnvelope
+    """A request for a mission, or the envelope of one."""
 
 
 class MissionSummary(Wire):
@@ -1996,6 +2261,105 @@ class MissionTypeResourceFamilies(Wire):
     """Readonly tools that read the resources; a tool belongs to one family."""
 
 
+class MissionTypeRolesAggregator(Wire):
+    """Who carries out a role."""
+
+    agents: list[str] | None = None
+    """Users whose credentials may claim the role's tasks; operators when empty. Only for `by: external`."""
+    by: Literal["charter", "model", "external"]
+    """The performer of the role."""
+    model_route: str | None = None
+    """Route to the model; that of the role's prompt template when absent. Only for `by: model`."""
+
+
+class MissionTypeRolesLibrarian(Wire):
+    """Who carries out a role."""
+
+    agents: list[str] | None = None
+    """Users whose credentials may claim the role's tasks; operators when empty. Only for `by: external`."""
+    by: Literal["charter", "model", "external"]
+    """The performer of the role."""
+    model_route: str | None = None
+    """Route to the model; that of the role's prompt template when absent. Only for `by: model`."""
+
+
+class MissionTypeRolesPlanner(Wire):
+    """Who carries out a role."""
+
+    agents: list[str] | None = None
+    """Users whose credentials may claim the role's tasks; operators when empty. Only for `by: external`."""
+    by: Literal["charter", "model", "external"]
+    """The performer of the role."""
+    model_route: str | None = None
+    """Route to the model; that of the role's prompt template when absent. Only for `by: model`."""
+
+
+class MissionTypeRolesPromptMaster(Wire):
+    """Who carries out a role."""
+
+    agents: list[str] | None = None
+    """Users whose credentials may claim the role's tasks; operators when empty. Only for `by: external`."""
+    by: Literal["charter", "model", "external"]
+    """The performer of the role."""
+    model_route: str | None = None
+    """Route to the model; that of the role's prompt template when absent. Only for `by: model`."""
+
+
+class MissionTypeRolesResearcher(Wire):
+    """Who carries out a role."""
+
+    agents: list[str] | None = None
+    """Users whose credentials may claim the role's tasks; operators when empty. Only for `by: external`."""
+    by: Literal["charter", "model", "external"]
+    """The performer of the role."""
+    model_route: str | None = None
+    """Route to the model; that of the role's prompt template when absent. Only for `by: model`."""
+
+
+class MissionTypeRolesReviewer(Wire):
+    """Who carries out a role."""
+
+    agents: list[str] | None = None
+    """Users whose credentials may claim the role's tasks; operators when empty. Only for `by: external`."""
+    by: Literal["charter", "model", "external"]
+    """The performer of the role."""
+    model_route: str | None = None
+    """Route to the model; that of the role's prompt template when absent. Only for `by: model`."""
+
+
+class MissionTypeRolesWorker(Wire):
+    """Who carries out a role."""
+
+    agents: list[str] | None = None
+    """Users whose credentials may claim the role's tasks; operators when empty. Only for `by: external`."""
+    by: Literal["charter", "model", "external"]
+    """The performer of the role."""
+    model_route: str | None = None
+    """Route to the model; that of the role's prompt template when absent. Only for `by: model`."""
+
+
+class MissionTypeRoles(Wire):
+    """
+    Who carries out each role. By default the planner, the workers, the aggregator and the reviewer are models, and
+    Charter does the rest.
+    """
+
+    aggregator: MissionTypeRolesAggregator | None = None
+    """Who carries out a role."""
+    librarian: MissionTypeRolesLibrarian | None = None
+    """Who carries out a role."""
+    planner: MissionTypeRolesPlanner | None = None
+    """Who carries out a role."""
+    prompt_master: MissionTypeRolesPromptMaster | None = None
+    """Who carries out a role."""
+    researcher: MissionTypeRolesResearcher | None = None
+    """Who carries out a role."""
+    reviewer: MissionTypeRolesReviewer | None = None
+    """Who carries out a role."""
+    worker: MissionTypeRolesWorker | None = None
+    """Who carries out a role."""
+
+
 class MissionTypeWriteBackBy(Wire):
     """A registered write tool."""
 
@@ -2076,6 +2440,11 @@ class MissionType(Wire):
     """Resource families that its workers may be granted, by name: `crm.leads`."""
     risk_level: Literal["low", "medium", "high", "critical"] = "medium"
     """Default risk level of its missions."""
+    roles: MissionTypeRoles | None = None
+    """
+    Who carries out each role. By default the planner, the workers, the aggregator and the reviewer are models, and
+    Charter does the rest.
+    """
     sensitivity_class: str
     """Data sensitivity: `internal_business`."""
     status: Literal["active", "inactive"] = "active"
@@ -2356,7 +2725,7 @@ class PassageSection(Wire):
     page: int | None = None
     """The page that it begins on, where the source has pages."""
     start: int
-    """Its first byte, in the text that was taken out of the source."""
+    """Its first byte, in the text that was extracted from the source."""
 
 
 class PayloadAbsence(Wire):
@@ -2402,6 +2771,11 @@ class PipelineDefinitionInput(Wire):
     """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
     """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
+    schema_: dict[str, Any] | None = Field(None, alias="schema")
+    """
+    JSON Schema of the value, with rules that the other fields cannot express (this project). Both apply. A property
+    of a tool's `input_schema` has its part of that schema here.
+    """
     synonyms: dict[str, list[str]] | None = None
     """
     Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
@@ -2537,6 +2911,11 @@ class PlaybookMandatoryParameter(Wire):
     """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
     """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
+    schema_: dict[str, Any] | None = Field(None, alias="schema")
+    """
+    JSON Schema of the value, with rules that the other fields cannot express (this project). Both apply. A property
+    of a tool's `input_schema` has its part of that schema here.
+    """
     synonyms: dict[str, list[str]] | None = None
     """
     Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
@@ -2576,6 +2955,11 @@ class PlaybookOptionalParameter(Wire):
     """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
     """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
+    schema_: dict[str, Any] | None = Field(None, alias="schema")
+    """
+    JSON Schema of the value, with rules that the other fields cannot express (this project). Both apply. A property
+    of a tool's `input_schema` has its part of that schema here.
+    """
     synonyms: dict[str, list[str]] | None = None
     """
     Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
@@ -3407,6 +3791,11 @@ class RoutedClause(Wire):
 class RoutingTest(Wire):
     """A routing test of a package: a query with its expected results."""
 
+    advisory: bool | None = None
+    """
+    Whether the test is left out with a warning if it fails, instead of refusing the package: for tests that an
+    import made from the words of others.
+    """
     expect: str | None = None
     """Skill or playbook that the query must be routed to."""
     expect_miss: bool = False
@@ -3458,6 +3847,8 @@ class RunEvidence(Wire):
 
     evidence_id: str
     """The record."""
+    receipt: EvidenceReceiptModel | None = None
+    """Receipt of a record that a caller submitted and attached to the run."""
     step: str | None = None
     """
     The step whose result it records. Absent for a record that was attached later, and for a step that a fallback
@@ -3706,6 +4097,11 @@ class SkillParameter(Wire):
     """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
     """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
+    schema_: dict[str, Any] | None = Field(None, alias="schema")
+    """
+    JSON Schema of the value, with rules that the other fields cannot express (this project). Both apply. A property
+    of a tool's `input_schema` has its part of that schema here.
+    """
     synonyms: dict[str, list[str]] | None = None
     """
     Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
@@ -4025,6 +4421,18 @@ class TokenUsage(Wire):
     """Tokens of the models' outputs."""
 
 
+class ToolCredential(Wire):
+    """A credential that a tool uses (this project)."""
+
+    name: str
+    """Name of the credential in the configuration: `github`."""
+    variable: str
+    """
+    Variable that has its secret during a call: a script reads it from its environment, an HTTP template as
+    `${env.NAME}`.
+    """
+
+
 class ToolEvidenceConsole(Wire):
     """Page that shows the original, for a system other than AWS, Azure and Google Cloud."""
 
@@ -4060,15 +4468,18 @@ class ToolImplementation(Wire):
 
     body: Any | None = None
     """It depends on the form."""
+    body_format: Literal["form", "json", "multipart", "text"] | str | None = None
     definition: str | None = None
     """Digest of the imported definition: `sha256:…`."""
     headers: dict[str, str] | None = None
     """HTTP headers."""
     input_schema: dict[str, Any] | None = None
     """
-    JSON Schema of the arguments, as provided by the server, which enforces it. Charter checks `parameters`
-    instead.
+    JSON Schema of the arguments, as provided by the server, which enforces it. It is here if it cannot be the
+    tool's own `input_schema`; Charter then checks `parameters` instead.
     """
+    list_separators: dict[str, str] | None = None
+    """Separators of lists in query parameters, by the name of the parameter; without one, a list repeats the name."""
     method: Literal["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] | str | None = None
     name: Literal["command.run", "env.get", "fs.copy", "fs.create", "fs.delete", "fs.edit", "fs.list", "fs.make_directory", "fs.move", "fs.read", "fs.search", "fs.stat", "fs.write", "net.get", "net.request", "visualise", "web.search"] | str | None = (
         None
@@ -4114,6 +4525,11 @@ class ToolParameter(Wire):
     """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
     """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
+    schema_: dict[str, Any] | None = Field(None, alias="schema")
+    """
+    JSON Schema of the value, with rules that the other fields cannot express (this project). Both apply. A property
+    of a tool's `input_schema` has its part of that schema here.
+    """
     synonyms: dict[str, list[str]] | None = None
     """
     Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
@@ -4142,8 +4558,12 @@ class Tool(Wire):
 
     created_at: AwareDatetime | None = None
     """Time of the first registration."""
+    credentials: list[ToolCredential] | None = None
+    """Credentials of the configuration that each call of the tool uses (this project)."""
     description: str
     """Description of the tool's effect."""
+    display_name: str | None = None
+    """Readable name (this project); `name` when absent."""
     domain: str
     """Domain of the tool."""
     egress: list[str] | None = None
@@ -4165,6 +4585,11 @@ class Tool(Wire):
     """
     implementation: ToolImplementation | None = None
     """Implementation (this project). Absent if the client provides one."""
+    input_schema: dict[str, Any] | None = None
+    """
+    JSON Schema of the arguments object: 2020-12, or the draft that `$schema` names, with references into itself
+    (this project). A tool has either a schema or `parameters`.
+    """
     language: Literal["python", "bash", "http", "builtin", "mcp"]
     """Language of the implementation."""
     name: str
@@ -4172,7 +4597,7 @@ class Tool(Wire):
     output_schema: dict[str, Any] | None = None
     """JSON Schema of the output."""
     parameters: list[ToolParameter] = Field([], validate_default=True)
-    """Parameters."""
+    """Parameters: a flat list, which is a shorthand for `input_schema`."""
     permission_level: Literal["user", "system", "admin"] = "user"
     """Permission level that a caller needs (003 Tool Definition Schema)."""
     provider: str
@@ -4431,6 +4856,15 @@ class WritebackProposal(Wire):
     """Tenant of the mission; set on storage."""
 
 
+class AccountPage(Wire):
+    """A page of users who connected an account."""
+
+    entries: list[ConnectedAccount]
+    """Newest first."""
+    next: str | None = None
+    """The cursor of the next page, if there is one."""
+
+
 class AddedEdge(Wire):
     """An edge that is added to an existing step."""
 
@@ -4459,7 +4893,7 @@ class AgentSkillBulkItem(Wire):
     """Machine-readable details."""
     embedded: bool | None = None
     """Whether its summary was embedded."""
-    error_code: Literal["invalid_document", "invalid_request", "invalid_utf8", "too_large", "unsupported_version", "unsupported_flow", "unknown_domain", "deprecated_collection", "missing_parameters", "invalid_parameters", "not_found", "no_match", "already_exists", "version_conflict", "illegal_transition", "method_not_allowed", "immutable", "still_referenced", "routing_test_failed", "session_not_found", "model_route_unknown", "unauthenticated", "permission_denied", "guardrail_blocked", "approval_required", "policy_denied", "approval_rejected", "approval_expired", "egress_denied", "model_access_denied", "tool_failed", "tool_result_invalid", "model_failed", "model_refused", "model_answer_invalid", "template_missing", "placeholder_missing", "expression_failed", "cancelled", "tool_timeout", "request_timeout", "model_missing", "model_mismatch", "storage_full", "data_directory_locked", "rate_limited", "overloaded", "unavailable", "internal"] | str | None = (
+    error_code: Literal["invalid_document", "invalid_request", "invalid_utf8", "too_large", "unsupported_version", "unsupported_flow", "unknown_domain", "deprecated_collection", "missing_parameters", "invalid_parameters", "not_found", "no_match", "already_exists", "version_conflict", "illegal_transition", "method_not_allowed", "immutable", "still_referenced", "routing_test_failed", "session_not_found", "model_route_unknown", "unauthenticated", "permission_denied", "credential_required", "guardrail_blocked", "approval_required", "policy_denied", "approval_rejected", "approval_expired", "egress_denied", "model_access_denied", "tool_failed", "tool_result_invalid", "model_failed", "model_refused", "model_answer_invalid", "template_missing", "placeholder_missing", "expression_failed", "cancelled", "tool_timeout", "request_timeout", "model_missing", "model_mismatch", "storage_full", "data_directory_locked", "rate_limited", "overloaded", "unavailable", "internal"] | str | None = (
         None
     )
     """The failure's code."""
@@ -4608,6 +5042,31 @@ class ApprovalPage(Wire):
     """Cursor to the next page."""
 
 
+class AssignmentBrief(Wire):
+    """The input of one turn of an assignment."""
+
+    accepts: list[Literal["mission_envelope", "mission_task_graph", "prompt_package", "research_artifact", "librarian_pass", "worker_result", "aggregation_packet", "review_packet", "policy_decision", "writeback_proposal"] | str]
+    """The kinds of artifacts that the result may have."""
+    context: dict[str, Any]
+    """The data of the turn, which is never an instruction: results, previews, and the outcomes of requested calls."""
+    librarian_pass: LibrarianPass | None = None
+    """The pass; for workers."""
+    may_call: bool
+    """Whether the turn may request calls of tools instead. Charter makes them under the pass."""
+    mission_type: str
+    """The type of the mission."""
+    objective: str
+    """The objective of the task."""
+    output_schema: dict[str, Any] | None = None
+    """The JSON Schema of the result's `structured_output`."""
+    prompt_package: PromptPackage | None = None
+    """The prompt package; absent for roles that come before it."""
+    system_prompt: str
+    """The system prompt of the role."""
+    task_prompt: str
+    """The prompt of the task."""
+
+
 class BoundedGraphPath(Wire):
     """The result of a walk, and whether it was truncated."""
 
@@ -4648,6 +5107,25 @@ class ControlCoverage(Wire):
     """Its title."""
     without_evidence: list[str]
     """Requirements without a path to a resource type."""
+
+
+class Credential(Wire):
+    """A credential, with the state of the caller's own account."""
+
+    connect_url: str | None = None
+    """The page on which the caller connects the account."""
+    connected_at: AwareDatetime | None = None
+    """When the caller connected the account."""
+    kind: Literal["static", "client_credentials", "authorization_code", "token_exchange"] | str
+    """Where its secret comes from."""
+    name: str
+    """Its name in the configuration, by which tools refer to it."""
+    state: Literal["ready", "connected", "not_connected", "ended"]
+    """Whether calls of the caller can use it."""
+
+
+class CredentialList(RootModel[list[Credential]]):
+    root: list[Credential]
 
 
 class Dependency(Wire):
@@ -4727,6 +5205,8 @@ class EvidenceEntry(Wire):
     """Its id."""
     payload_absent: PayloadAbsence | None = None
     """Why the payload is absent; absent if the payload is available."""
+    receipt: EvidenceReceiptModel | None = None
+    """Its receipt; absent for a record that Charter captured."""
     redaction_class: str | None = None
     """The class that determines the readers of the payload."""
     source: EvidenceSourceModel
@@ -4959,7 +5439,7 @@ class LensIndexingAttempt(Wire):
     chunks: int | None = None
     """Passages of the index."""
     embedded: int | None = None
-    """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    """Parts of passages that had to be embedded; the vectors of the others were reused."""
     failed: str | None = None
     """The reason."""
     left_out: list[SkippedLensFile] | None = None
@@ -4975,7 +5455,7 @@ class LensIndexingOutcome(Wire):
     chunks: int | None = None
     """Passages of the index."""
     embedded: int | None = None
-    """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    """Parts of passages that had to be embedded; the vectors of the others were reused."""
     left_out: list[SkippedLensFile] | None = None
     """Files of the folder that are left out, because they cannot be read."""
     notices: list[str] | None = None
@@ -4991,7 +5471,7 @@ class LensIndexingResult(Wire):
     chunks: int | None = None
     """Passages of the index."""
     embedded: int | None = None
-    """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    """Parts of passages that had to be embedded; the vectors of the others were reused."""
     left_out: list[SkippedLensFile] | None = None
     """Files of the folder that are left out, because they cannot be read."""
     notices: list[str] | None = None
@@ -5064,6 +5544,50 @@ class MissionArtifactChange(Wire):
     """The key by which it is matched."""
     change: Literal["added", "changed", "removed", "same"] | str
     fields: list[FieldChange] | None = None
+
+
+class MissionAssignment(Wire):
+    """The task of a mission that an outside agent may carry out."""
+
+    assignment_id: str
+    """Its id."""
+    brief: AssignmentBrief | None = None
+    """The input of the turn; for the holder of the lease."""
+    expires_at: AwareDatetime
+    """When the lease ends: with the pass."""
+    holder: str | None = None
+    """The user of the agent that holds the lease."""
+    lease_id: str | None = None
+    """The lease; for its holder."""
+    mission_id: str
+    """The mission."""
+    mission_type: str
+    """The type of the mission."""
+    objective: str
+    """The objective of the task, in words that may come from a model or a user."""
+    offered_at: AwareDatetime
+    """When it was offered."""
+    refusal: list[str] | None = None
+    """Why the latest result was refused."""
+    role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"] | str
+    """The role of the task."""
+    state: Literal["offered", "claimed", "submitted", "accepted", "closed"] | str
+    """Its state."""
+    submissions: int
+    """Number of results that were submitted for this turn."""
+    task_id: str | None = None
+    """The task; absent for the planner, which makes the tasks."""
+    turn: int
+    """The turn of the task, from 1. A turn that requests calls is followed by another one."""
+
+
+class MissionAssignmentPage(Wire):
+    """One page of assignments."""
+
+    entries: list[MissionAssignment]
+    """Newest first."""
+    next: str | None
+    """Cursor to the next page."""
 
 
 class MissionPage(Wire):
@@ -5420,6 +5944,23 @@ class ToolInForce(Wire):
     package_version: str
 
 
+class ToolRegistration(Wire):
+    """A registered tool."""
+
+    id: str
+    """Its id in the agent contracts."""
+    package: str
+    """The package that contains it."""
+    problems: list[PackageProblem]
+    """Warnings."""
+    tool_class: Literal["readonly", "write", "internal"] | str
+    """Whether it writes."""
+    tool_id: str
+    """Its id in the catalogue, for handlers, policies and plans."""
+    version: str
+    """The version of the package since this registration."""
+
+
 class ToolsInForce(RootModel[list[ToolInForce]]):
     root: list[ToolInForce]
 
@@ -5474,6 +6015,10 @@ class AgentSkillImportResult(Wire):
     """The directories of skills that are left out."""
     problems: list[PackageProblem]
     """Errors, with the reasons why skills are left out, and warnings."""
+    served_scripts: list[AgentSkillScript]
+    """Scripts that are served and not run."""
+    tools: list[AgentSkillTool]
+    """The tools of the skills' scripts."""
     unchanged: list[str]
     """Existing skills that did not change."""
 
@@ -5616,6 +6161,8 @@ class Mission(Wire):
 
     artifacts: int
     """Number of artifacts."""
+    coverage_gaps: list[CoverageGap]
+    """What it does not cover, with the requested outputs that it did not produce."""
     created_at: AwareDatetime
     """When it was created."""
     events: int
@@ -5865,6 +6412,11 @@ class JournalEvent(Wire):
     """The call."""
     cause: StopCause | None = None
     """The reason."""
+    contributors: list[str] | None = None
+    """
+    The users whose agents made the result, and the makers of their credentials. They count as requesters of the
+    calls that follow.
+    """
     digest: str | None = None
     """The digest of the displayed plan."""
     dry_run: bool = False
@@ -5979,6 +6531,11 @@ class MissionEvent(Wire):
     """The call."""
     cause: StopCause | None = None
     """The reason."""
+    contributors: list[str] | None = None
+    """
+    The users whose agents made the result, and the makers of their credentials. They count as requesters of the
+    calls that follow.
+    """
     digest: str | None = None
     """The digest of the displayed plan."""
     dry_run: bool = False
@@ -6166,6 +6723,11 @@ class RunEvent(Wire):
     """The call."""
     cause: StopCause | None = None
     """The reason."""
+    contributors: list[str] | None = None
+    """
+    The users whose agents made the result, and the makers of their credentials. They count as requesters of the
+    calls that follow.
+    """
     digest: str | None = None
     """The digest of the displayed plan."""
     dry_run: bool = False
