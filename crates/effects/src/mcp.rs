@@ -17,6 +17,7 @@ mod interactions;
 mod keep;
 mod lines;
 mod offers;
+mod order;
 mod personal;
 mod questions;
 

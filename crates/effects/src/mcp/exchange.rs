@@ -8,10 +8,8 @@ use charter_contract::json::text_length;
 use charter_contract::visible::clean;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam,
-    ClientRequest, ErrorCode, GetPromptRequest, GetPromptRequestParams, InputRequests,
-    InputResponses, ReadResourceRequest, ReadResourceRequestParams, RequestId, RequestMetaObject,
-    ServerResult,
+    CallToolResult, CancelledNotificationParam, ClientRequest, ErrorCode, InputRequests,
+    InputResponses, RequestId, RequestMetaObject, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde_json::{Map, Value, json};
@@ -19,6 +17,7 @@ use tokio::time::Instant;
 
 use super::Server;
 use super::keep::LiveConnection;
+use super::order::ServerOrder;
 use super::questions::{ANSWER_TIMEOUT, shown_questions};
 use crate::call::McpTool;
 use crate::call_link::{CallEnd, CallLink};
@@ -36,14 +35,6 @@ const MAX_ERROR_DATA: usize = 16 << 10;
 /// The error for a client that first has to open a link.
 const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 
-/// A request that is repeated with the answers to the server's questions.
-#[derive(Debug, Clone)]
-pub(super) enum ServerOrder {
-    Tool(CallToolRequestParams),
-    Resource(ReadResourceRequestParams),
-    Prompt(GetPromptRequestParams),
-}
-
 /// The server's answer to an order.
 #[derive(Debug)]
 pub(super) enum ServerAnswer {
@@ -51,28 +42,6 @@ pub(super) enum ServerAnswer {
     Tool(CallToolResult),
     /// A resource or prompt, as JSON.
     Document(Map<String, Value>),
-}
-
-impl ServerOrder {
-    fn request(&self) -> ClientRequest {
-        match self.clone() {
-            Self::Tool(params) => ClientRequest::CallToolRequest(CallToolRequest::new(params)),
-            Self::Resource(params) => {
-                ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
-            }
-            Self::Prompt(params) => ClientRequest::GetPromptRequest(GetPromptRequest::new(params)),
-        }
-    }
-
-    /// Adds the answers to the questions of the last round, and the state that the server asked for.
-    fn next_round(&mut self, answers: Option<InputResponses>, state: Option<String>) {
-        let (own_answers, own_state) = match self {
-            Self::Tool(params) => (&mut params.input_responses, &mut params.request_state),
-            Self::Resource(params) => (&mut params.input_responses, &mut params.request_state),
-            Self::Prompt(params) => (&mut params.input_responses, &mut params.request_state),
-        };
-        (*own_answers, *own_state) = (answers, state);
-    }
 }
 
 /// A connection and a call that uses it.

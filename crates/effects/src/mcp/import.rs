@@ -14,8 +14,8 @@ use charter_contract::validate;
 use charter_contract::violation::Violation;
 use charter_contract::visible::clean;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
+use super::offers::{self, content_hash};
 use super::{ImportedTool, McpServerOptions, SkippedTool};
 
 /// Largest definition of one tool, in bytes of JSON.
@@ -44,7 +44,7 @@ pub fn import_tools(
     options: &McpServerOptions,
     listed: &[rmcp::model::Tool],
 ) -> (Vec<ImportedTool>, Vec<SkippedTool>) {
-    let own = super::offers::tools(options).into_iter();
+    let own = offers::tools(options).into_iter();
     let own = own.map(|tool| (tool.document.tool_id.to_string(), tool));
     let mut tools: BTreeMap<String, ImportedTool> = own.collect();
     let mut left_out = Vec::new();
@@ -105,13 +105,7 @@ pub(super) fn digest(tool: &rmcp::model::Tool) -> String {
         "outputSchema": tool.output_schema.as_deref(),
         "annotations": tool.annotations,
     });
-    hash(&canonical::text(said))
-}
-
-pub(super) fn hash(text: &str) -> String {
-    let digits = Sha256::digest(text);
-    let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digits}")
+    content_hash(&canonical::text(said))
 }
 
 /// The remaining budgets for the schemas of a server's tools.
@@ -189,7 +183,7 @@ fn document(
     }
     let document = read(document, &input, &mut without)?;
     let imported = ImportedTool {
-        content_hash: hash(&canonical::text(json!(document))),
+        content_hash: content_hash(&canonical::text(json!(document))),
         document,
     };
     Ok((imported, without))
@@ -296,7 +290,7 @@ fn id_of(server: &str, name: &str) -> String {
     }
     let kept = name.chars().take(KEPT_OF_NAME);
     let kept: String = kept.map(|c| if fits(c) { c } else { '_' }).collect();
-    let digest = hash(name);
+    let digest = content_hash(name);
     let digits = &digest["sha256:".len()..][..8];
     format!("{IMPORTED_PREFIX}{server}.x{kept}-{digits}")
 }

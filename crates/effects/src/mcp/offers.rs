@@ -20,9 +20,9 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient};
 use serde::Serialize;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use super::exchange::ServerOrder;
-use super::import::hash;
+use super::order::ServerOrder;
 use super::{ImportedTool, McpServerOptions, Server};
 use crate::call::{McpTool, ToolCall};
 use crate::outcome::Failure;
@@ -38,8 +38,9 @@ const MAX_PAGES: usize = 64;
 const MAX_LISTED_BYTES: usize = 4 << 20;
 
 /// Their definitions. A server's tool has the digest of JSON, so none can have these.
-static RESOURCE_DEFINITION: LazyLock<String> = LazyLock::new(|| hash("charter resources/read"));
-static PROMPT_DEFINITION: LazyLock<String> = LazyLock::new(|| hash("charter prompts/get"));
+static RESOURCE_DEFINITION: LazyLock<String> =
+    LazyLock::new(|| content_hash("charter resources/read"));
+static PROMPT_DEFINITION: LazyLock<String> = LazyLock::new(|| content_hash("charter prompts/get"));
 
 /// The resources and prompts of a server, as JSON of the protocol.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -120,7 +121,7 @@ fn document(
     });
     match validate::read_value::<Tool>(&document) {
         Ok((document, _)) => Some(ImportedTool {
-            content_hash: hash(&canonical::text(json!(document))),
+            content_hash: content_hash(&canonical::text(json!(document))),
             document,
         }),
         Err(violations) => {
@@ -269,6 +270,13 @@ async fn page(
 
 fn values(entries: &[impl Serialize]) -> Vec<Value> {
     entries.iter().map(|entry| json!(entry)).collect()
+}
+
+/// Returns the hash of a text, as documents have it.
+pub(super) fn content_hash(text: &str) -> String {
+    let digits = Sha256::digest(text);
+    let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{digits}")
 }
 
 #[cfg(test)]

@@ -16,11 +16,17 @@ impl RunClients for Engine {
         work: AnalysisWork,
         cancel: &CancellationToken,
     ) -> Result<AnalysisDone, StageFailure> {
-        self.analyses().analyse_results(work, cancel).await
+        self.conversation
+            .analyses
+            .analyse_results(work, cancel)
+            .await
     }
 
     async fn record_end(&self, tenant: &TenantId, run: &Run) {
-        self.request_results().note_end(tenant, run).await;
+        self.conversation
+            .request_results
+            .note_end(tenant, run)
+            .await;
     }
 
     async fn planned_by(

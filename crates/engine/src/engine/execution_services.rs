@@ -9,13 +9,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::Ports;
 use super::services::Services;
+use crate::execution::call_links::CallLinks;
 use crate::execution::events::EventService;
 use crate::execution::evidence::{EvidencePages, EvidenceService};
 use crate::execution::evidence_log::EvidenceLogService;
 use crate::execution::executors::{ClientCalls, ExecutorService};
 use crate::execution::explain::{GateParts, GateService};
 use crate::execution::findings::FindingService;
-use crate::execution::linked_calls::{LinkedCallService, LinkedCalls};
+use crate::execution::linked_calls::LinkedCallService;
 use crate::execution::outputs::ValueMemory;
 use crate::execution::replicas::{ReplicaParts, ReplicaService};
 use crate::execution::runs::{
@@ -88,7 +89,7 @@ struct SharedState {
     drivers: Drivers,
     claims: Arc<RunClaims>,
     rate_limits: Arc<RateLimits<(TenantId, ToolId)>>,
-    linked: Arc<LinkedCalls>,
+    linked: Arc<CallLinks>,
 }
 
 /// The services that runs are driven and shown with.

@@ -3,7 +3,6 @@
 //! the deterministic stage takes its place.
 
 use charter_contract::bounds::PROMPT_BYTES;
-use charter_contract::catalogue::mission_type::RolePerformer;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::mission::librarian_pass::{CachedPreview, LibrarianPass};
 use charter_contract::mission::prompt_package::PromptPackage;
@@ -18,7 +17,8 @@ use super::MissionStageService;
 use super::ask::RoleQuestion;
 use super::draft::schema;
 use super::draft::{PackageDraft, PassDraft, ResearchDraft};
-use super::prompts::{Variables, own_prompts};
+use super::package::own_prompts;
+use super::prompts::Variables;
 use super::stage::{StageExecution, WorkerTurn, artifacts_of, held};
 use super::work::{admissible, shown_call, shown_tool};
 use crate::execution::runs::{StageFailure, StageResult};
@@ -27,15 +27,6 @@ use crate::execution::runs::{StageFailure, StageResult};
 enum ResearchOutcome {
     Artifact(Box<ResearchArtifact>),
     Calls(Vec<RequestedCall>),
-}
-
-/// Returns whether a model carries out a role that Charter carries out by default.
-pub(super) fn asks_model(work: &StageExecution, role: Role) -> bool {
-    let desk = &work.desk;
-    desk.kind.performer(role) == RolePerformer::Model
-        && RolePerformer::default_for(role) == RolePerformer::Charter
-        && !desk.offline
-        && work.tokens_left != Some(0)
 }
 
 impl MissionStageService {

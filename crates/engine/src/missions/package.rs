@@ -12,6 +12,7 @@ use charter_contract::text::Text;
 use charter_domain::run::StepFailure;
 
 use super::MissionStageService;
+use super::desk::MissionContext;
 use super::draft::PackageDraft;
 use super::failures::unfit;
 use super::prompts::{Variables, filled};
@@ -104,8 +105,26 @@ impl MissionStageService {
     }
 }
 
+/// Returns the system prompt and the task prompt of a role that comes before the prompt packages: its template, filled
+/// in, with the examples nearest to `subject`.
+pub(super) fn own_prompts(
+    desk: &MissionContext,
+    role: Role,
+    variables: &Variables<'_>,
+    subject: &str,
+) -> Result<(String, String), StepFailure> {
+    let template = desk.prompt(role);
+    let filled = |prompt: &Text, after: &str| {
+        let filled = filled(prompt, variables, after);
+        filled.map_err(|error| unfit(format!("the prompt `{}`: {error}", template.prompt_id)))
+    };
+    let examples = shown(&nearest(template, subject));
+    let system = filled(&template.system_prompt, &examples)?;
+    Ok((system, filled(&template.task_prompt, "")?))
+}
+
 /// Returns the examples whose tasks share most words with this one; ties in listed order.
-pub(super) fn nearest<'t>(template: &'t PromptTemplate, objective: &str) -> Vec<&'t PromptExample> {
+fn nearest<'t>(template: &'t PromptTemplate, objective: &str) -> Vec<&'t PromptExample> {
     let wanted = words(objective);
     let mut ranked: Vec<(usize, &PromptExample)> = template
         .examples
@@ -134,7 +153,7 @@ fn words(text: &str) -> BTreeSet<String> {
 }
 
 /// Formats examples for a prompt.
-pub(super) fn shown(examples: &[&PromptExample]) -> String {
+fn shown(examples: &[&PromptExample]) -> String {
     let mut text = String::new();
     for example in examples {
         text.push_str("\n\nExample task: ");

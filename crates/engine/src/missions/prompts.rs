@@ -11,12 +11,7 @@ use charter_contract::mission::task_graph::Role;
 use charter_contract::placeholder::{Placeholder, Segment, segments};
 use charter_contract::text::Text;
 use charter_contract::validate;
-use charter_domain::run::StepFailure;
 use serde_json::{Value, json};
-
-use super::desk::MissionContext;
-use super::failures::unfit;
-use super::package::{nearest, shown};
 
 /// Returns the built-in template of a mission role.
 pub(super) fn built_in(role: Role) -> &'static PromptTemplate {
@@ -152,24 +147,6 @@ pub(super) fn filled(
     }
     filling.write(&mut text, after)?;
     Ok(text)
-}
-
-/// Returns the system prompt and the task prompt of a role that comes before the prompt packages: its template, filled
-/// in, with the examples nearest to `subject`.
-pub(super) fn own_prompts(
-    desk: &MissionContext,
-    role: Role,
-    variables: &Variables<'_>,
-    subject: &str,
-) -> Result<(String, String), StepFailure> {
-    let template = desk.prompt(role);
-    let filled = |prompt: &Text, after: &str| {
-        let filled = filled(prompt, variables, after);
-        filled.map_err(|error| unfit(format!("the prompt `{}`: {error}", template.prompt_id)))
-    };
-    let examples = shown(&nearest(template, subject));
-    let system = filled(&template.system_prompt, &examples)?;
-    Ok((system, filled(&template.task_prompt, "")?))
 }
 
 #[cfg(test)]

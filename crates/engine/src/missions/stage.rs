@@ -19,7 +19,6 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::MissionStageService;
-use super::by_model::asks_model;
 use super::desk::{MissionContext, Plan};
 use super::failures::{lost, unfit};
 use crate::execution::runs::{StageFailure, StageResult};
@@ -42,6 +41,15 @@ pub(crate) struct StageExecution {
 }
 
 impl StageExecution {
+    /// Returns whether a model carries out a role that Charter carries out by default.
+    pub(super) fn asks_model(&self, role: Role) -> bool {
+        let desk = &self.desk;
+        desk.kind.performer(role) == RolePerformer::Model
+            && RolePerformer::default_for(role) == RolePerformer::Charter
+            && !desk.offline
+            && self.tokens_left != Some(0)
+    }
+
     /// Collects a stage's input at its start.
     pub(super) fn new(
         desk: &Arc<MissionContext>,
@@ -384,18 +392,18 @@ impl MissionStageService {
     ) -> Result<StageResult, StageFailure> {
         match &work.brief {
             StageInput::Plan => self.plan_mission(work, cancel).await,
-            StageInput::Prompt(task) if asks_model(work, Role::PromptMaster) => {
+            StageInput::Prompt(task) if work.asks_model(Role::PromptMaster) => {
                 self.package_by_model(work, task, cancel).await
             }
             StageInput::Prompt(task) => self.make_package(work, task),
-            StageInput::Pass(task) if asks_model(work, Role::Librarian) => {
+            StageInput::Pass(task) if work.asks_model(Role::Librarian) => {
                 self.pass_by_model(work, task, cancel).await
             }
             StageInput::Pass(task) => self.make_pass(work, task).await,
             StageInput::Turn(turn) if turn.task.role_type != Role::Researcher => {
                 self.work(work, turn, cancel).await
             }
-            StageInput::Turn(turn) if asks_model(work, Role::Researcher) => {
+            StageInput::Turn(turn) if work.asks_model(Role::Researcher) => {
                 self.research_by_model(work, turn, cancel).await
             }
             StageInput::Turn(turn) => self.research(work, turn).await,

@@ -43,7 +43,7 @@ pub(super) fn schema<'d>(
         .translator
         .translate(declared, Direction::Output, IMPORT_OUTPUT_VALUES);
     let translated = translated.map_err(|error| error.to_string())?;
-    Ok(Some(translated).filter(|schema| is_of_json(schema)))
+    Ok(Some(translated).filter(is_of_json))
 }
 
 fn json_schema(content: Part<'_>) -> Option<Part<'_>> {

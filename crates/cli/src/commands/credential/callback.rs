@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use charter_contract::bounds::CONNECTION_WAIT_MS;
+use charter_contract::charset;
 use charter_contract::visible::clean;
 use reqwest::Url;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -88,7 +89,8 @@ async fn exchange(mut stream: TcpStream) -> anyhow::Result<Option<AuthorizationR
     );
     stream.write_all(reply.as_bytes()).await?;
     stream.shutdown().await?;
-    Ok(response(&String::from_utf8_lossy(&head)))
+    let head = charset::document(&head, None).ok();
+    Ok(head.and_then(|head| response(&head)))
 }
 
 /// Reads the response from a request's first line, if it is one.

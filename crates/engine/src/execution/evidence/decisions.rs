@@ -33,7 +33,7 @@ impl EvidenceService {
         approval: &Approval,
         state: &ApprovalStatus,
     ) -> Result<Option<EvidenceRecord>, EngineError> {
-        let page = self.pages.of_approval(&approval.approval_id);
+        let page = self.pages.approval_page(&approval.approval_id);
         let (Some(decision), Some(page)) = (decision_of(state), page) else {
             return Ok(None);
         };

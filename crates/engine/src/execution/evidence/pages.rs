@@ -37,7 +37,7 @@ impl EvidencePages {
         self.own("View the record in Charter", &format!("evidence/{record}"))
     }
 
-    pub(super) fn of_approval(&self, approval: &ApprovalId) -> Option<ConsolePage> {
+    pub(super) fn approval_page(&self, approval: &ApprovalId) -> Option<ConsolePage> {
         let path = format!("approvals/{approval}");
         self.own("View the approval in Charter", &path)
     }

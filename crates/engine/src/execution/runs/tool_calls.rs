@@ -7,8 +7,8 @@ use charter_domain::clock::Clock;
 use charter_effects::{ToolCall, ToolImplementation, ToolRunner};
 
 use super::drivers::Drivers;
+use crate::execution::call_links::CallLinks;
 use crate::execution::executors;
-use crate::execution::linked_calls::LinkedCalls;
 use crate::execution::outputs::ValueMemory;
 use crate::execution::tool_contents::ToolContentService;
 use crate::execution::tool_results::ToolResults;
@@ -31,7 +31,7 @@ pub(crate) struct ToolCallPorts {
     pub(crate) contents: ToolContentService,
     pub(crate) drivers: Drivers,
     /// The links of calls to the clients that wait for them.
-    pub(crate) linked: Arc<LinkedCalls>,
+    pub(crate) linked: Arc<CallLinks>,
 }
 
 /// The calls of tools.
@@ -45,7 +45,7 @@ pub(crate) struct ToolCallService {
     pub(super) results: Arc<ToolResults>,
     pub(super) contents: ToolContentService,
     pub(super) drivers: Drivers,
-    pub(super) linked: Arc<LinkedCalls>,
+    pub(super) linked: Arc<CallLinks>,
     slots: FairSlots,
 }
 

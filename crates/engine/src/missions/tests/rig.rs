@@ -208,24 +208,33 @@ impl Rig {
 
     /// Returns the mission once it is over, or waits for a person.
     pub(super) async fn settled(&self, mission: &MissionId) -> MissionView {
-        let settled = async {
-            loop {
-                let shown = self
-                    .engine
-                    .mission_views()
-                    .show(&person("ann"), mission)
-                    .await
-                    .unwrap();
-                let mut proposals = shown.proposals.iter();
-                let asked = proposals.all(|proposal| proposal.approval_id.is_some());
-                if shown.state.is_final() || (asked && !shown.proposals.is_empty()) {
-                    return shown;
-                }
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        tokio::time::timeout(TIMEOUT, settled).await.unwrap()
+        eventually(async || {
+            let shown = self
+                .engine
+                .mission_views()
+                .show(&person("ann"), mission)
+                .await
+                .unwrap();
+            let mut proposals = shown.proposals.iter();
+            let asked = proposals.all(|proposal| proposal.approval_id.is_some());
+            let settled = shown.state.is_final() || (asked && !shown.proposals.is_empty());
+            settled.then_some(shown)
+        })
+        .await
     }
+}
+
+/// Asks until there is an answer.
+pub(super) async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let answer = async {
+        loop {
+            if let Some(answer) = ask().await {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(TIMEOUT, answer).await.unwrap()
 }
 
 /// A mission of the package's type, answered by the models.

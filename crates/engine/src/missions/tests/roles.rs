@@ -10,7 +10,7 @@ use charter_store::page::PageRequest;
 use serde_json::{Value, json};
 
 use super::payloads;
-use super::rig::{Rig, order, package};
+use super::rig::{Rig, eventually, order, package};
 use super::scripts::Script;
 use crate::identity::caller::tests::person;
 use crate::{
@@ -187,15 +187,13 @@ async fn every_role_may_be_an_outside_agents() {
     asked["mission_type"] = json!("crm.assigned");
     let begun = rig.start(asked).await;
     let cal = person("cal");
-    let settled = async {
-        let mut roles = Vec::new();
-        while !roles.contains(&Role::Reviewer) {
-            roles.extend(carried_out(&rig, &cal).await);
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        (roles, rig.settled(&begun.mission_id).await)
-    };
-    let (roles, waiting) = tokio::time::timeout(TIMEOUT, settled).await.unwrap();
+    let mut roles = Vec::new();
+    eventually(async || {
+        roles.extend(carried_out(&rig, &cal).await);
+        roles.contains(&Role::Reviewer).then_some(())
+    })
+    .await;
+    let waiting = rig.settled(&begun.mission_id).await;
     assert_eq!(
         waiting.state,
         MissionState::AwaitingApproval,
@@ -243,18 +241,12 @@ async fn an_agent_widens_no_scope() {
     let cal = person("cal");
     let assignments = rig.engine.assignments();
     let page = PageRequest::new(None, 50);
-    let open = async {
-        loop {
-            let found = assignments.list(&cal, None, &page).await.unwrap().entries;
-            let mut found = found.into_iter();
-            let worker = found.find(|found| found.objective.starts_with("List"));
-            if let Some(worker) = worker {
-                return worker;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let open = tokio::time::timeout(TIMEOUT, open).await.unwrap();
+    let open = eventually(async || {
+        let found = assignments.list(&cal, None, &page).await.unwrap().entries;
+        let mut found = found.into_iter();
+        found.find(|found| found.objective.starts_with("List"))
+    })
+    .await;
     let claimed = assignments.claim(&cal, &open.assignment_id).await.unwrap();
     let submitted = async |change: Value| {
         let mut artifact = made(&claimed).remove(0);

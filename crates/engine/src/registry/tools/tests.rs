@@ -65,8 +65,9 @@ async fn registrations_of_tools_are_versions_that_can_be_rolled_back() {
         assert_eq!(registered.version, version);
     }
     let package = PackageName::parse(TOOLS_PACKAGE).unwrap();
-    let packages = engine.packages();
-    let back = packages.roll_back(&operator, PackageScope::Tenant, &package, "0.1.0");
+    let back = engine
+        .packages()
+        .roll_back(&operator, PackageScope::Tenant, &package, "0.1.0");
     back.await.unwrap();
     assert_eq!(tools_of(&engine, &operator), ["a"]);
     let registered = tools.register(&operator, definition("tool-c"));

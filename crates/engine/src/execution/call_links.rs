@@ -1,0 +1,128 @@
+//! The links between calls of tools and the clients that take part in them, by run. They are of this process.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use charter_contract::bounds::LINKED_CALLS;
+use charter_contract::ids::{RunId, TenantId, UserId};
+use charter_effects::CallLink;
+
+use crate::Caller;
+
+/// How long a link that is not in use is kept, from the start of its call.
+const KEPT: Duration = Duration::from_secs(600);
+
+/// The link of a call, and the caller whose call it is.
+#[derive(Debug)]
+struct KeptLink {
+    tenant: TenantId,
+    user: UserId,
+    link: CallLink,
+    since: Instant,
+}
+
+/// The links of this process, by run.
+#[derive(Debug, Default)]
+pub(crate) struct CallLinks(Mutex<BTreeMap<String, KeptLink>>);
+
+impl CallLinks {
+    fn links(&self) -> MutexGuard<'_, BTreeMap<String, KeptLink>> {
+        // Every change is one step, so a panic of a holder leaves the map whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the link of a run that is about to start. Without room it is not kept, and the client takes no part.
+    pub(super) fn keep(&self, run: &RunId, caller: &Caller, link: &CallLink) {
+        let mut links = self.links();
+        links.retain(|_, kept| !kept.link.is_idle() || kept.since.elapsed() < KEPT);
+        if links.len() >= LINKED_CALLS
+            && let Some(oldest) = oldest_idle(&links)
+        {
+            links.remove(&oldest);
+        }
+        if links.len() >= LINKED_CALLS {
+            tracing::warn!("no room to link another call to its client");
+            return;
+        }
+        let kept = KeptLink {
+            tenant: caller.tenant.clone(),
+            user: caller.user.clone(),
+            link: link.clone(),
+            since: Instant::now(),
+        };
+        links.insert(run.to_string(), kept);
+    }
+
+    pub(super) fn forget(&self, run: &RunId) {
+        let run: &str = run.as_ref();
+        self.links().remove(run);
+    }
+
+    /// Returns the link of an effect by its idempotency key, which begins with its run.
+    pub(crate) fn link_of_effect(&self, key: &str) -> Option<CallLink> {
+        let run = key.split('/').next().unwrap_or_default();
+        self.links().get(run).map(|kept| kept.link.clone())
+    }
+
+    pub(super) fn link_of(&self, run: &RunId, caller: &Caller) -> Option<CallLink> {
+        let links = self.links();
+        let run: &str = run.as_ref();
+        let kept = links.get(run)?;
+        let is_own = kept.tenant == caller.tenant && kept.user == caller.user;
+        is_own.then(|| kept.link.clone())
+    }
+}
+
+fn oldest_idle(links: &BTreeMap<String, KeptLink>) -> Option<String> {
+    let idle = links.iter().filter(|(_, kept)| kept.link.is_idle());
+    let oldest = idle.min_by_key(|(_, kept)| kept.since);
+    oldest.map(|(run, _)| run.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use charter_effects::CallClient;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn caller(user: &str) -> Caller {
+        Caller {
+            user: UserId::parse(user).unwrap(),
+            ..Caller::local().unwrap()
+        }
+    }
+
+    #[test]
+    fn a_link_belongs_to_its_caller_and_to_the_effects_of_its_run() {
+        let (linked, run) = (CallLinks::default(), RunId::from_uuid(Uuid::now_v7()));
+        let link = CallLink::new(CallClient::default());
+        linked.keep(&run, &caller("ann"), &link);
+        assert_eq!(linked.link_of(&run, &caller("ann")), Some(link.clone()));
+        assert_eq!(linked.link_of(&run, &caller("bob")), None);
+        let effect = format!("{run}/step-001");
+        assert_eq!(linked.link_of_effect(&effect), Some(link));
+        assert_eq!(linked.link_of_effect("run-other/step-001"), None);
+    }
+
+    #[test]
+    fn a_link_that_is_not_in_use_makes_room_for_another() {
+        let (linked, ann) = (CallLinks::default(), caller("ann"));
+        let mut in_use = Vec::new();
+        for _ in 0..LINKED_CALLS {
+            let link = CallLink::new(CallClient::default());
+            linked.keep(&RunId::from_uuid(Uuid::now_v7()), &ann, &link);
+            in_use.push(link);
+        }
+        let (more, link) = (
+            RunId::from_uuid(Uuid::now_v7()),
+            CallLink::new(CallClient::default()),
+        );
+        linked.keep(&more, &ann, &link);
+        assert_eq!(linked.link_of(&more, &ann), None);
+        in_use.pop();
+        linked.keep(&more, &ann, &link);
+        assert_eq!(linked.link_of(&more, &ann), Some(link));
+    }
+}
