@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    fn object(value: Value) -> Map<String, Value> {
+    fn object(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap()
     }
 
@@ -280,27 +280,27 @@ mod tests {
     #[tokio::test]
     async fn only_answers_to_open_questions_reach_the_call() {
         let link = link();
-        link.ask(object(json!({"name": {"method": "elicitation/create"}})));
-        assert!(!link.answer(&object(json!({"colour": 1}))));
-        assert!(link.answer(&object(json!({"name": {"action": "accept"}, "colour": 1}))));
+        link.ask(object(&json!({"name": {"method": "elicitation/create"}})));
+        assert!(!link.answer(&object(&json!({"colour": 1}))));
+        assert!(link.answer(&object(&json!({"name": {"action": "accept"}, "colour": 1}))));
         assert_eq!(link.questions(), Map::new());
         let taken = link.answers().await;
-        assert_eq!(taken, Ok(object(json!({"name": {"action": "accept"}}))));
+        assert_eq!(taken, Ok(object(&json!({"name": {"action": "accept"}}))));
     }
 
     #[tokio::test]
     async fn an_answered_question_is_no_longer_open_and_the_others_are() {
         let link = link();
-        link.ask(object(json!({"a": {}, "b": {}})));
-        assert!(link.answer(&object(json!({"a": 1}))));
-        assert_eq!(link.questions(), object(json!({"b": {}})));
-        assert_eq!(link.answers().await, Ok(object(json!({"a": 1}))));
+        link.ask(object(&json!({"a": {}, "b": {}})));
+        assert!(link.answer(&object(&json!({"a": 1}))));
+        assert_eq!(link.questions(), object(&json!({"b": {}})));
+        assert_eq!(link.answers().await, Ok(object(&json!({"a": 1}))));
     }
 
     #[tokio::test]
     async fn a_client_that_cannot_answer_ends_the_wait() {
         let link = link();
-        link.ask(object(json!({"a": {}})));
+        link.ask(object(&json!({"a": {}})));
         let waiting = tokio::spawn({
             let link = link.clone();
             async move { link.answers().await }
@@ -324,7 +324,7 @@ mod tests {
     fn messages_for_a_slow_client_are_bounded() {
         let link = link();
         for number in 0..=LINKED_EVENTS {
-            link.report(CallEvent::Log(object(json!({"data": number}))));
+            link.report(CallEvent::Log(object(&json!({"data": number}))));
         }
         assert_eq!(link.take_events().len(), LINKED_EVENTS);
         assert_eq!(link.take_events(), Vec::new());
@@ -333,8 +333,8 @@ mod tests {
     #[test]
     fn the_end_closes_the_questions() {
         let link = link();
-        link.ask(object(json!({"a": {}})));
-        let end = CallEnd::Result(object(json!({"content": []})));
+        link.ask(object(&json!({"a": {}})));
+        let end = CallEnd::Result(object(&json!({"content": []})));
         link.finish(end.clone());
         assert_eq!((link.questions(), link.end()), (Map::new(), Some(end)));
     }

@@ -56,7 +56,7 @@ pub(crate) struct Mcp {
 
 #[derive(Debug, Subcommand)]
 enum McpAction {
-    Add(add::Add),
+    Add(Box<add::Add>),
     Snapshot(snapshot::Snapshot),
 }
 

@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(tool.egress[0].as_str(), "api.example.com");
         assert_eq!(
             super::super::skill_of_tool(tool.tool_id.as_str()),
-            Some(skill.id.clone())
+            Some(skill.id)
         );
         assert!(read.manifest.value.name.as_str() == "agent-skill.office.pdf");
     }

@@ -19,7 +19,7 @@ fn read_value(document: &Value) -> Api {
 }
 
 /// An OpenAPI document of one path.
-fn with_path(path: &str, item: Value) -> Value {
+fn with_path(path: &str, item: &Value) -> Value {
     json!({
         "openapi": "3.0.3", "info": {"title": "Pets", "version": "1"},
         "servers": [{"url": "https://api.example/v1"}], "paths": {path: item},
@@ -202,7 +202,7 @@ fn a_swagger_2_document_is_read() {
 
 #[test]
 fn one_bad_operation_does_not_refuse_the_others() {
-    let mut document = with_path("/ok", json!({"get": {"responses": {}}}));
+    let mut document = with_path("/ok", &json!({"get": {"responses": {}}}));
     document["paths"]["/open/{id"] = json!({"get": {}});
     document["paths"]["/trace"] = json!({"trace": {}});
     document["paths"]["/text"] = json!({"get": "text"});
@@ -253,7 +253,7 @@ fn names_of_arguments_are_valid_and_unique() {
     ]);
     let api = read_value(&with_path(
         "/a/{id}/{undeclared}",
-        json!({"get": {"parameters": parameters}}),
+        &json!({"get": {"parameters": parameters}}),
     ));
     let [operation] = api.operations.as_slice() else {
         panic!("{api:?}");
@@ -282,7 +282,7 @@ fn names_of_arguments_are_valid_and_unique() {
 fn bodies_of_other_formats_are_read() {
     let body = |media_type: &str, schema: Value| {
         let item = json!({"post": {"requestBody": {"content": {media_type: {"schema": schema}}}}});
-        let api = read_value(&with_path("/a", item));
+        let api = read_value(&with_path("/a", &item));
         let operation = api.operations.into_iter().next().unwrap();
         let names: Vec<String> = operation
             .arguments
@@ -336,7 +336,7 @@ fn bodies_of_other_formats_are_read() {
 
 #[test]
 fn servers_are_resolved_and_can_be_replaced() {
-    let mut document = with_path("/a", json!({"get": {}}));
+    let mut document = with_path("/a", &json!({"get": {}}));
     let base = |document: &Value, options: &ReadOptions| {
         let api = read_text(&document.to_string(), options);
         let bases = api.operations.into_iter().map(|operation| operation.base);
@@ -370,7 +370,7 @@ fn servers_are_resolved_and_can_be_replaced() {
 
 #[test]
 fn security_that_calls_cannot_express_is_noted() {
-    let mut document = with_path("/a", json!({"get": {"security": [{"cert": []}]}}));
+    let mut document = with_path("/a", &json!({"get": {"security": [{"cert": []}]}}));
     document["paths"]["/b"] =
         json!({"get": {"security": [{"cert": []}, {"basic": [], "cookie": []}]}});
     document["paths"]["/c"] = json!({"get": {"security": []}});
@@ -397,7 +397,10 @@ fn security_that_calls_cannot_express_is_noted() {
 #[test]
 fn pages_are_noted() {
     let described = |parameters: Value| {
-        let api = read_value(&with_path("/a", json!({"get": {"parameters": parameters}})));
+        let api = read_value(&with_path(
+            "/a",
+            &json!({"get": {"parameters": parameters}}),
+        ));
         api.operations.into_iter().next().unwrap().pagination
     };
     let query = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "integer"}});
@@ -436,7 +439,7 @@ fn a_document_of_many_operations_is_read_up_to_the_limit() {
     let paths: serde_json::Map<String, Value> = (0..100_000)
         .map(|at| (format!("/p{at}"), json!({"get": {}})))
         .collect();
-    let mut document = with_path("/", json!({}));
+    let mut document = with_path("/", &json!({}));
     document["paths"] = Value::Object(paths);
     let api = read_value(&document);
     assert_eq!(api.operations.len(), IMPORT_OPERATIONS);
@@ -448,7 +451,7 @@ fn a_document_of_many_operations_is_read_up_to_the_limit() {
 fn a_part_of_the_operations_can_be_selected() {
     let mut document = with_path(
         "/pets",
-        json!({"get": {"tags": ["pets"]}, "post": {"tags": ["pets"]}}),
+        &json!({"get": {"tags": ["pets"]}, "post": {"tags": ["pets"]}}),
     );
     document["paths"]["/toys"] = json!({"get": {"tags": ["toys"]}});
     let selection = Selection {

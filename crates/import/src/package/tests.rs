@@ -227,7 +227,7 @@ fn opposite_verbs_of_one_path_undo_each_other() {
 #[test]
 fn the_files_are_a_package() {
     let package = generated(&api(pets()));
-    let files = package.files.clone();
+    let files = package.files;
     let read = package::read(PackageBundle { files }, &Cancellation::default());
     let problems: Vec<&str> = read
         .problems

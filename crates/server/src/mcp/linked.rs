@@ -292,18 +292,18 @@ mod tests {
 
     use super::*;
 
-    fn object(value: Value) -> Map<String, Value> {
+    fn object(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap()
     }
 
     #[test]
     fn only_answers_of_the_right_kind_are_taken_and_each_once() {
-        let questions = object(json!({
+        let questions = object(&json!({
             "name": {"method": "elicitation/create"},
             "text": {"method": "sampling/createMessage"},
             "roots": {"method": "roots/list"},
         }));
-        let answers = |value: Value| -> InputResponses { object(value).into_iter().collect() };
+        let answers = |value: Value| -> InputResponses { object(&value).into_iter().collect() };
         let accepted = json!({"action": "accept", "content": {"name": "Alice"}});
         let mut unused = answers(json!({
             "name": accepted, "text": {"content": {}}, "roots": {"roots": []}, "more": accepted,

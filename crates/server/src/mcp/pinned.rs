@@ -284,7 +284,7 @@ fn recorded(tool: &ToolDocument, output: Value) -> CallToolResult {
 mod tests {
     use super::*;
 
-    fn tool(more: Value) -> ToolDocument {
+    fn tool(more: &Value) -> ToolDocument {
         let mut document = json!({
             "tool_id": "mcp.files.read", "name": "read", "provider": "mcp", "tool_class": "readonly",
             "domain": "platform", "description": "Reads.", "language": "mcp", "requires_approval": false,
@@ -303,14 +303,14 @@ mod tests {
             "$defs": {"at": {"$anchor": "at", "type": "string"}},
             "properties": {"at": {"$ref": "#/$defs/at"}}, "additionalProperties": false,
         });
-        let tool = tool(json!({"input_schema": schema}));
+        let tool = tool(&json!({"input_schema": schema}));
         assert_eq!(Value::Object(input_schema(&tool).as_ref().clone()), schema);
     }
 
     #[test]
     fn arguments_have_the_names_of_the_parameters() {
         let schema = json!({"type": "object", "properties": {"$from": {"type": "string"}}});
-        let tool = tool(json!({"input_schema": schema}));
+        let tool = tool(&json!({"input_schema": schema}));
         let given = json!({"$from": "2026-01-01"}).as_object().cloned().unwrap();
         let named = by_parameter(&tool, given);
         let name = tool.parameters()[0].name.to_string();
@@ -320,10 +320,10 @@ mod tests {
     #[test]
     fn a_call_that_waits_is_no_success_of_a_tool_with_an_output_schema() {
         let waits = || WorkReport::new(RunStatus::AwaitingApproval, "run-1");
-        let plain = report(&tool(json!({})), waits()).unwrap();
+        let plain = report(&tool(&json!({})), waits()).unwrap();
         assert_eq!(plain.is_error, Some(false));
         let schema = json!({"output_schema": {"type": "object"}});
-        let structured = report(&tool(schema), waits()).unwrap();
+        let structured = report(&tool(&schema), waits()).unwrap();
         assert_eq!(structured.is_error, Some(true));
     }
 }

@@ -132,7 +132,7 @@ impl Conversion {
             ClientTransport::Link { url, headers } => {
                 converted.server.url = Some(url);
                 for (name, setting) in headers {
-                    converted.add_header(name, setting);
+                    converted.add_header(&name, setting);
                 }
             }
         }
@@ -170,7 +170,7 @@ impl Conversion {
     }
 
     /// Adds a header. Its value comes from a variable, because most headers of MCP servers are credentials.
-    fn add_header(&mut self, name: String, setting: Setting) {
+    fn add_header(&mut self, name: &str, setting: Setting) {
         let own = format!("{}_{name}", self.server.name).to_uppercase();
         let own: String = own
             .chars()

@@ -201,7 +201,7 @@ fn caller(tenant: &str, user: &str) -> Caller {
     Caller::new(tenant, user, rights)
 }
 
-fn tool(credentials: serde_json::Value) -> Tool {
+fn tool(credentials: &serde_json::Value) -> Tool {
     let tool = json!({
         "tool_id": "x.read", "name": "read", "provider": "x", "tool_class": "readonly", "domain": "d",
         "description": "Reads.", "language": "http", "egress": ["api.example"], "credentials": credentials,
@@ -211,7 +211,7 @@ fn tool(credentials: serde_json::Value) -> Tool {
 }
 
 fn named(name: &str) -> Tool {
-    tool(json!([{"name": name, "variable": "TOKEN"}]))
+    tool(&json!([{"name": name, "variable": "TOKEN"}]))
 }
 
 impl Rig {
@@ -389,7 +389,7 @@ async fn a_secret_reaches_only_hosts_that_it_is_for() {
     let hosts = async |credentials| {
         let found = rig
             .service
-            .for_call(&tenant, &user, &tool(credentials))
+            .for_call(&tenant, &user, &tool(&credentials))
             .await;
         found.map(|found| found.hosts)
     };

@@ -114,7 +114,7 @@ impl PackageService {
             match failure {
                 None => {}
                 Some(message) if test.value.advisory => {
-                    gated.warnings.push(left_out(test, &message))
+                    gated.warnings.push(left_out(test, &message));
                 }
                 Some(message) => gated.problems.push(failed(test, message)),
             }

@@ -425,24 +425,7 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
         note: "signed".to_owned(),
     };
     store.publish_checkpoint(&tenant, &checkpoint).await?;
-    let (request, hold) = records::request(tenant_id, n)?;
-    store.open_request(&request, &hold).await?;
-    store
-        .open_session(&records::session(tenant_id, n, 10)?)
-        .await?;
-    let turn = records::turn(n, n)?;
-    store
-        .append_turn(
-            &tenant,
-            &sample::session(n.into()),
-            &turn,
-            sample::at(10)?,
-            9,
-        )
-        .await?;
-    store
-        .put_tags(&sample::tags(tenant_id, n.into(), sample::at(10)?)?)
-        .await?;
+    first_conversation(store, tenant_id, n).await?;
     let content = [content('a', "x")?];
     store
         .put_tool_contents(&tenant, &content, sample::at(10)?)
@@ -466,6 +449,30 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     };
     store.put_vectors("test/f32", vec![vector]).await?;
     first_catalogue(store, tenant_id, n).await
+}
+
+/// Writes a request, a session with a turn, and tags.
+async fn first_conversation(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
+    let tenant = sample::tenant(tenant_id)?;
+    let (request, hold) = records::request(tenant_id, n)?;
+    store.open_request(&request, &hold).await?;
+    store
+        .open_session(&records::session(tenant_id, n, 10)?)
+        .await?;
+    let turn = records::turn(n, n)?;
+    store
+        .append_turn(
+            &tenant,
+            &sample::session(n.into()),
+            &turn,
+            sample::at(10)?,
+            9,
+        )
+        .await?;
+    store
+        .put_tags(&sample::tags(tenant_id, n.into(), sample::at(10)?)?)
+        .await?;
+    Ok(())
 }
 
 /// Writes a skill of the link graph, and a package with a lens.

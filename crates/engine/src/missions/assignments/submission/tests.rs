@@ -45,7 +45,7 @@ fn record(may_call: bool) -> AssignmentRecord {
     }
 }
 
-fn sent(body: Value, may_call: bool) -> Result<StoredSubmission, EngineError> {
+fn sent(body: &Value, may_call: bool) -> Result<StoredSubmission, EngineError> {
     let mut whole = json!({"lease_id": LeaseId::from_uuid(Uuid::nil())});
     for (field, value) in body.as_object().unwrap() {
         whole[field] = value.clone();
@@ -55,7 +55,7 @@ fn sent(body: Value, may_call: bool) -> Result<StoredSubmission, EngineError> {
     submission.checked(&record(may_call), &agent, Timestamp::parse(NOW).unwrap())
 }
 
-fn result(more: Value) -> Value {
+fn result(more: &Value) -> Value {
     let mut result = json!({
         "schema_name": "worker_result", "result_id": "wrk.1", "output_text": "Lead 1 is first.",
         "citations": [{"kind": "internal", "ref": "lead_1"}], "confidence": 0.5,
@@ -73,7 +73,7 @@ fn pointers(refused: &EngineError) -> Vec<String> {
 
 #[test]
 fn the_root_metadata_of_an_artifact_is_filled_in() {
-    let stored = sent(json!({"artifacts": [result(json!({}))]}), false).unwrap();
+    let stored = sent(&json!({"artifacts": [result(&json!({}))]}), false).unwrap();
     let artifact = &stored.artifacts[0];
     for (field, expected) in [
         ("mission_id", "m-1"),
@@ -88,7 +88,7 @@ fn the_root_metadata_of_an_artifact_is_filled_in() {
 #[test]
 fn an_artifact_of_another_producer_task_or_kind_is_refused() {
     let of = |more: Value| {
-        let refused = sent(json!({"artifacts": [result(more)]}), false);
+        let refused = sent(&json!({"artifacts": [result(&more)]}), false);
         pointers(&refused.unwrap_err())
     };
     assert_eq!(
@@ -102,21 +102,21 @@ fn an_artifact_of_another_producer_task_or_kind_is_refused() {
     let review = json!({
         "schema_name": "review_packet", "packet_id": "rev", "review_status": "rejected",
     });
-    let refused = sent(json!({"artifacts": [review]}), false).unwrap_err();
+    let refused = sent(&json!({"artifacts": [review]}), false).unwrap_err();
     assert_eq!(pointers(&refused), ["/artifacts/0/schema_name"]);
 }
 
 #[test]
 fn a_result_has_artifacts_or_permitted_calls() {
     let calls = json!([{"tool": "crm.list_leads"}]);
-    let artifacts = json!([result(json!({}))]);
-    let of = |body: Value, may_call: bool| pointers(&sent(body, may_call).unwrap_err());
+    let artifacts = json!([result(&json!({}))]);
+    let of = |body: Value, may_call: bool| pointers(&sent(&body, may_call).unwrap_err());
     assert_eq!(of(json!({}), true), [""]);
-    let both = json!({"calls": calls.clone(), "artifacts": artifacts});
+    let both = json!({"calls": calls, "artifacts": artifacts});
     assert_eq!(of(both, true), [""]);
-    assert_eq!(of(json!({"calls": calls.clone()}), false), ["/calls"]);
+    assert_eq!(of(json!({"calls": calls}), false), ["/calls"]);
     let many = json!({"calls": vec![json!({"tool": "crm.list_leads"}); MAX_CALLS + 1]});
     assert_eq!(of(many, true), ["/calls"]);
-    let stored = sent(json!({"calls": calls}), true).unwrap();
+    let stored = sent(&json!({"calls": calls}), true).unwrap();
     assert_eq!(stored.calls.len(), 1);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use charter_contract::ids::{ApprovalId, KeyId, TagRequestId};
+use charter_contract::ids::{ApprovalId, KeyId, RequestId, TagRequestId};
 use charter_contract::run_status::RunStatus;
 use charter_store::StoreError;
 use charter_store::approval::{ApprovalFilter, ApprovalState, ApprovalTransition, Approvals};
@@ -26,10 +26,6 @@ use super::{N, PAGE, acme, page, user};
 pub(super) async fn look_at_requests(watched: &mut Watched) -> Outcome {
     let store = Arc::clone(&watched.store);
     let (acme, one) = (acme(), sample::request(N));
-    let (session, tagged) = (
-        sample::session(N),
-        TagRequestId::parse(&format!("req_{N}"))?,
-    );
     let hold = RequestLease {
         holder: "another".to_owned(),
         until: sample::at(90_000)?,
@@ -70,6 +66,13 @@ pub(super) async fn look_at_requests(watched: &mut Watched) -> Outcome {
     watched.look("request_of_run", Tenants, found).await;
     let result = store.record_result(&acme, &open, "{}", Vec::new(), now);
     watched.look("record_result", Tenants, result).await;
+    look_at_sessions(watched, open).await
+}
+
+async fn look_at_sessions(watched: &mut Watched, open: RequestId) -> Outcome {
+    let store = Arc::clone(&watched.store);
+    let (acme, session) = (acme(), sample::session(N));
+    let tagged = TagRequestId::parse(&format!("req_{N}"))?;
     watched
         .look(
             "session",
