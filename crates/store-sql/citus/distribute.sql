@@ -27,6 +27,7 @@ SELECT create_distributed_table('outbox', 'tenant_id', colocate_with => 'run');
 
 -- Requests and conversations.
 SELECT create_distributed_table('tag', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('tool_content', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('request', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('session', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('turn', 'tenant_id', colocate_with => 'run');

@@ -54,7 +54,7 @@ async fn connect(
         "INSERT INTO connected_account (tenant_id, credential, user_id, key_id, sealed, connected_at, changed_at,
                                         expires_at, version)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1)
-         ON CONFLICT (tenant_id, credential, user_id) DO UPDATE
+         ON CONFLICT (tenant_id, user_id, credential) DO UPDATE
          SET key_id = excluded.key_id, sealed = excluded.sealed, connected_at = excluded.connected_at,
              changed_at = excluded.changed_at, expires_at = excluded.expires_at,
              version = connected_account.version + 1

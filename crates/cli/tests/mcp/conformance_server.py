@@ -533,7 +533,11 @@ def list_tools(_params):
 
 def list_prompts(_params):
     prompts = [
-        {"name": name, "arguments": [{"name": argument, "required": True} for argument in arguments]}
+        {
+            "name": name,
+            "description": f"The prompt {name} of the suite.",
+            "arguments": [{"name": argument, "required": True} for argument in arguments],
+        }
         for name, (arguments, _) in PROMPTS.items()
     ]
     return {"prompts": prompts, **FRESH}

@@ -38,6 +38,12 @@ const VOLATILE: [&str; 4] = [
     "route_query",
 ];
 
+/// Operations that the owner of this estate has nothing to read by, with the test that tries them.
+const READ_ELSEWHERE: [(&str, &str); 1] = [(
+    "get_run_content",
+    "content comes from MCP servers: mcp_servers::a_server_that_answers_garbage_leaves_its_call_in_doubt_and_nothing_else",
+)];
+
 /// Writes that are refused to the owner too, with the reason.
 const NOT_SERVED: [(&str, &str); 1] = [(
     "import_mission",
@@ -155,7 +161,8 @@ fn listing(document: &Document, estate: &Estate) -> BTreeMap<String, Value> {
     let owner = estate.owner();
     let mut all = BTreeMap::new();
     for operation in document.operations() {
-        if operation.method != "get" || VOLATILE.contains(&operation.id.as_str()) {
+        let is_elsewhere = READ_ELSEWHERE.iter().any(|(id, _)| *id == operation.id);
+        if operation.method != "get" || is_elsewhere || VOLATILE.contains(&operation.id.as_str()) {
             continue;
         }
         let mut served = false;

@@ -491,6 +491,7 @@ fn a_server_that_answers_garbage_leaves_its_call_in_doubt_and_nothing_else() {
     let content = path_of(&run, &format!("/contents/{digest}"));
     let (status, bytes) = uma.raw("GET", &content, &[], Vec::new());
     assert_eq!((status, bytes.as_str()), (200, "\u{0}\u{1}\u{2}"));
+    server.key("eve").get(&content).fails(404, "not_found");
     let unknown = content.replace("ae4b", "0000");
     uma.get(&unknown).fails(404, "not_found");
     // A client of the protocol gets the bytes as the server sent them.

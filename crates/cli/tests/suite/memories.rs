@@ -7,7 +7,8 @@ use charter_testkit::postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, ids, request};
-use crate::missions::{look_only, order, path_of, shared, standing};
+use crate::missions::{OTHER_RUNS, POLICY_FILE, look_only, order, path_of, shared, standing};
+use crate::service::Service;
 use crate::shared::Tenants;
 
 const PEOPLE: [(&str, &str, &str, &str); 4] = [
@@ -559,7 +560,9 @@ fn b003_10_proposals_are_decided_on_by_command() {
 /// Missions and requests recall shared memories; of private ones they name only the id.
 #[test]
 fn b003_10_missions_and_requests_recall_memories() {
-    let (server, _service) = shared(look_only);
+    let package =
+        |service: &Service| look_only(service).edit(POLICY_FILE, "cedar: |\n", OTHER_RUNS);
+    let (server, _service) = shared(package);
     let (ann, uma) = (server.key("ann"), server.key("uma"));
     let shared = draft(
         "Stale backups",

@@ -17,6 +17,10 @@ use crate::playbooks::KEYS;
 use crate::service::Service;
 use crate::shared::Tenants;
 
+/// The beginning of the policy of the package with a rule that permits everything but missions.
+pub(crate) const OTHER_RUNS: &str = "cedar: |\n  @id(\"others\")\n  permit (principal, action, resource)\n  \
+                                     unless { context.run.kind == RunKind::\"mission\" };\n\n";
+
 /// The mission type of the package.
 pub(crate) const KIND: &str = "backup_review";
 pub(crate) const GOAL: &str = "Which backups have grown stale?";
@@ -348,8 +352,8 @@ fn an_order_that_cannot_be_carried_out_is_refused() {
         ),
         (
             json!({"goal": GOAL, "model": "offline", "tenant_id": "umbra"}),
-            400,
-            "invalid_request",
+            403,
+            "permission_denied",
         ),
         (
             json!({"goal": GOAL, "model": "clever"}),

@@ -64,10 +64,14 @@ impl Node {
     }
 }
 
-/// The number of entries of a tenant on the node; `None` while it prepares its index.
+/// The number of entries of a tenant on the node; `None` while it prepares its index. A tenant without skills may have no
+/// index.
 fn entries_of(node: &Node, tenant: &str) -> Option<u64> {
     let url = format!("{}/{}/_count", node.gate.url(), node.alias_of(tenant));
-    let mut answer = ureq::get(&url).call().ok()?;
+    let mut answer = match ureq::get(&url).call() {
+        Err(ureq::Error::StatusCode(404)) => return Some(0),
+        answer => answer.ok()?,
+    };
     let counted = answer.body_mut().read_to_string().ok()?;
     serde_json::from_str::<Value>(&counted).ok()?["count"].as_u64()
 }

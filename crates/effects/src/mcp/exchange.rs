@@ -13,6 +13,7 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde_json::{Map, Value, json};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Server;
@@ -174,19 +175,23 @@ impl ServerExchange<'_> {
         })
     }
 
-    /// Waits for an answer; `None` after the timeout.
+    /// Waits for an answer; `None` after the timeout, which begins anew when a question is closed.
     async fn in_time<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
         let mut answer = std::pin::pin!(answer);
+        let mut changes = self.link().map(CallLink::changes);
+        let mut deadline = Instant::now() + self.timeout;
+        let mut was_asking = false;
         loop {
-            let deadline = Instant::now() + self.timeout;
+            let is_asking = self.link().is_some_and(|link| !link.questions().is_empty());
+            if was_asking && !is_asking {
+                deadline = Instant::now() + self.timeout;
+            }
+            was_asking = is_asking;
             tokio::select! {
+                biased;
                 answer = &mut answer => return Some(answer),
-                () = tokio::time::sleep_until(deadline) => {
-                    let is_asking = self.link().is_some_and(|link| !link.questions().is_empty());
-                    if !is_asking {
-                        return None;
-                    }
-                }
+                () = next_change(changes.as_mut()) => {}
+                () = tokio::time::sleep_until(deadline), if !is_asking => return None,
             }
         }
     }
@@ -240,6 +245,17 @@ impl ServerExchange<'_> {
             shown.insert("data".to_owned(), redactor.apply_to(data));
         }
         shown
+    }
+}
+
+/// Waits for the next change of a link; forever without one.
+async fn next_change(changes: Option<&mut watch::Receiver<u64>>) {
+    let changed = match changes {
+        Some(changes) => changes.changed().await.is_ok(),
+        None => false,
+    };
+    if !changed {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -43,7 +43,7 @@ impl MissionServices {
         let runners = Arc::downgrade(&stages);
         execution.pinned.set_stages(runners);
         Self {
-            missions: Arc::new(basis.missions(&views)),
+            missions: Arc::new(basis.missions(&views, &assignments)),
             views,
             assignments,
             _stages: stages,
@@ -52,7 +52,11 @@ impl MissionServices {
 }
 
 impl MissionBasis<'_> {
-    fn missions(&self, views: &Arc<MissionViewService>) -> MissionService {
+    fn missions(
+        &self,
+        views: &Arc<MissionViewService>,
+        assignments: &Arc<AssignmentService>,
+    ) -> MissionService {
         let parts = MissionParts {
             models: Arc::clone(&self.parts.ports.models),
             quotas: Arc::clone(&self.parts.quotas),
@@ -60,6 +64,7 @@ impl MissionBasis<'_> {
             tags: Arc::clone(&self.execution.tags),
             runs: Arc::clone(&self.execution.runs),
             management: Arc::clone(&self.execution.management),
+            assignments: Arc::clone(assignments),
             views: Arc::clone(views),
         };
         MissionService::new(self.parts.core(), parts)

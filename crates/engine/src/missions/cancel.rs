@@ -7,7 +7,7 @@ use super::{MissionService, MissionView};
 use crate::{Caller, EngineError, RollBack};
 
 impl MissionService {
-    /// Stops a mission; its artifacts stay.
+    /// Stops a mission, and closes its assignments; its artifacts stay.
     ///
     /// # Errors
     /// `not_found`, also for a mission that is not visible to the caller; `illegal_transition` for one that is over.
@@ -25,6 +25,7 @@ impl MissionService {
         self.management
             .abort(caller, &record.run_id, reason, RollBack::No)
             .await?;
+        self.assignments.close_all(&caller.tenant, mission).await?;
         self.views.show(caller, mission).await
     }
 }

@@ -167,6 +167,7 @@ pub(crate) struct MissionParts {
     pub(crate) tags: Arc<TagService>,
     pub(crate) runs: Arc<RunService>,
     pub(crate) management: Arc<RunManagementService>,
+    pub(crate) assignments: Arc<AssignmentService>,
     pub(crate) views: Arc<MissionViewService>,
 }
 
@@ -181,6 +182,7 @@ pub struct MissionService {
     pub(super) tags: Arc<TagService>,
     pub(super) runs: Arc<RunService>,
     pub(super) management: Arc<RunManagementService>,
+    pub(super) assignments: Arc<AssignmentService>,
     pub(super) views: Arc<MissionViewService>,
 }
 
@@ -202,6 +204,7 @@ impl MissionService {
             tags: parts.tags,
             runs: parts.runs,
             management: parts.management,
+            assignments: parts.assignments,
             views: parts.views,
         }
     }

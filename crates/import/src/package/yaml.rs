@@ -122,7 +122,7 @@ mod tests {
             "text": "a: b # c",
         });
         let text = "tool_id: pets.api.list\nempty: {}\nnone: []\ncount: 3\n\"on\": true\nsteps:\n  - id: a\n    \
-                    needs:\n      - x\n      - y\n  - \"1\"\n  - - deep\n    - k: null\ntext: \"a: b # c\"\n";
+                    needs:\n      - x\n      - \"y\"\n  - \"1\"\n  - - deep\n    - k: null\ntext: \"a: b # c\"\n";
         assert_eq!(document(&value), text);
         assert_eq!(source::read(text).unwrap().value, value);
     }

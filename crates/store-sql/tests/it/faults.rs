@@ -451,11 +451,11 @@ const LOOKUPS: &[(&str, &str)] = &[
     ),
     (
         "SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c' AND user_id = 'u'",
-        "PRIMARY KEY",
+        "PRIMARY KEY (tenant_id=? AND user_id=? AND credential=?)",
     ),
     (
         "SELECT * FROM connected_account WHERE tenant_id = 'a' AND user_id = 'u' ORDER BY credential",
-        "connected_account_by_user",
+        "PRIMARY KEY (tenant_id=? AND user_id=?)",
     ),
     (
         "SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c'

@@ -29,7 +29,10 @@ fn secret(key_id: &str, byte: u8) -> SealedSecret {
 }
 
 /// Returns the account of a user, connected at the `n`th second.
-fn account(tenant_id: &str, user: &str, n: u8) -> Made<ConnectedAccount> {
+///
+/// # Errors
+/// None in practice.
+pub fn account(tenant_id: &str, user: &str, n: u8) -> Made<ConnectedAccount> {
     Ok(ConnectedAccount {
         key: key(tenant_id, user)?,
         secret: secret("k1", n),

@@ -288,7 +288,7 @@ mod tests {
         std::fs::write(
             home.join(".npmrc"),
             "; mine\nregistry = http://127.0.0.1:${PORT}/npm/\n@own:registry=\"https://npm.own.example/\"\n\
-             cafile=/etc/own/ca.pem\n//127.0.0.1/:_authToken=secret\n",
+             cafile=/etc/own/ca.pem\n//127.0.0.1/:_authToken=t0ken\n",
         )
         .unwrap();
         let access = settings(home, &[("PORT", "4873")]).npm().unwrap();
@@ -305,7 +305,7 @@ mod tests {
             Some("https://npm.own.example/")
         );
         assert_eq!(access.files, [PathBuf::from("/etc/own/ca.pem")]);
-        assert!(!format!("{access:?}").contains("secret"));
+        assert!(!format!("{access:?}").contains("t0ken"));
         let variable = [("npm_config_registry", "https://other.example/")];
         let access = settings(home, &variable).npm().unwrap();
         assert_eq!(

@@ -243,7 +243,6 @@ fn an_order_that_cannot_be_is_refused() {
         json!({"mission": {"mission_type": "no_such_kind", "model": "offline"}}),
         json!({"mission": {"mission_type": KIND, "model": "offline", "mission_id": "m-1"}}),
         json!({"mission": {"mission_type": KIND, "model": "offline", "goal": "another"}}),
-        json!({"mission": {"mission_type": KIND, "model": "offline", "tenant_id": "umbra"}}),
         json!({"mission": {"mission_type": KIND, "model": "offline"}, "skill_id": "a.b"}),
         // No model is configured, so none could answer.
         json!({"mission": {"mission_type": KIND}}),
@@ -254,6 +253,9 @@ fn an_order_that_cannot_be_is_refused() {
             "{wrong}"
         );
     }
+    let foreign =
+        json!({"mission": {"mission_type": KIND, "model": "offline", "tenant_id": "umbra"}});
+    assert_eq!(client.fails("send", &part(foreign)), "A2AClientError");
     let listed = server.key("ann").get("/v1/missions").expect(200);
     assert_eq!(listed["entries"], json!([]));
 }

@@ -38,6 +38,7 @@ fn known() -> KnownIds {
         ("missions", "m-1"),
         ("mission_type", "review"),
         ("tool", "vault.list_backups"),
+        ("tool_definition", "tool-ask-the-porter"),
         ("skill", "reliability.find_stale_backups"),
         ("request_id", "req_01930000000070008000000000000001"),
         ("tasks", "req-01930000-0000-7000-8000-000000000001"),

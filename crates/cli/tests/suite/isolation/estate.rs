@@ -10,7 +10,7 @@ use crate::expert_graph;
 use crate::home::{Api, Home, Server, eventually, ids, request_of};
 use crate::lenses::{LENS, LENS_FILE, handbook, lens};
 use crate::mcp::knowledge::skill_md;
-use crate::missions::{GOAL, KIND, KIND_FILE, POLICY_FILE, order, review};
+use crate::missions::{GOAL, KIND, KIND_FILE, OTHER_RUNS, POLICY_FILE, order, review};
 use crate::packages::{Package, SKILL, guardrail};
 use crate::playbooks::{PLAYBOOK, confirm, decide, purge, settled, waiting};
 use crate::service::Service;
@@ -56,6 +56,11 @@ const CLIENT_TOOL: &str = "tool_id: vault.ask_desktop\nname: ask_desktop\nprovid
 const PROMPT: &str = "prompt_id: reliability.worker\ndomain: reliability\ntitle: Worker\nrole_type: worker\n\
     system_prompt: You look after backups.\ntask_prompt: 'Look after this: ${objective}'\nmodel_route: tier_high_reasoning\n";
 
+/// A credential of this tenant alone.
+const CREDENTIAL: &str = "\n[credentials.tenants.acme.definitions.acme-vault]\nkind = \"authorization_code\"\n\
+    hosts = [\"vault.example.com\"]\nauthorization_url = \"https://vault.example.com/authorize\"\n\
+    token_url = \"https://vault.example.com/token\"\nclient_id = \"charter\"\n";
+
 /// The ids of a tenant, by the path parameter or field that takes them.
 pub(crate) type KnownIds = BTreeMap<&'static str, Vec<String>>;
 
@@ -70,10 +75,8 @@ pub(crate) struct Estate {
 
 /// Everything in one package, for one registration.
 fn package(service: &Service, site: &Site) -> Package {
-    let others = "cedar: |\n  @id(\"others\")\n  permit (principal, action, resource)\n  \
-                  unless { context.run.kind == RunKind::\"mission\" };\n\n";
     let playbooks = purge(service);
-    let package = review(service).edit(POLICY_FILE, "cedar: |\n", others);
+    let package = review(service).edit(POLICY_FILE, "cedar: |\n", OTHER_RUNS);
     let package = ["tools/purge.yaml", "playbooks/purge.yaml"]
         .iter()
         .fold(package, |package, path| {
@@ -108,7 +111,7 @@ impl Estate {
             .with("CHARTER_TOOLS__EXECUTOR_LEASE_MS", "600000");
         let file = home.path("config.toml");
         let text = std::fs::read_to_string(&file).unwrap();
-        let text = text.replace("role = ", "tier = \"advanced\"\nrole = ");
+        let text = text.replace("role = ", "tier = \"advanced\"\nrole = ") + CREDENTIAL;
         std::fs::write(&file, text).unwrap();
         let server = home.serve();
         let service = Service::start();
@@ -220,6 +223,7 @@ fn catalogue() -> KnownIds {
     add(&mut known, &["at"], "1");
     let nothing = format!("sha256:{}", "0".repeat(64));
     add(&mut known, &["contents"], &nothing);
+    add(&mut known, &["credentials"], "acme-vault");
     add(&mut known, &["node", "from", "to", "document"], "iso.a8.13");
     add(&mut known, &["document"], "reliability.look");
     add(&mut known, &["packages"], "backups");

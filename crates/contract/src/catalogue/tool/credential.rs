@@ -71,7 +71,8 @@ mod tests {
     fn checked(with: &[(&str, Value)]) -> Vec<String> {
         let mut tool = json!({
             "tool_id": "gh.issues", "name": "issues", "provider": "github", "tool_class": "readonly", "domain": "code",
-            "description": "Lists issues.", "language": "http", "credentials": [{"name": "github", "variable": "TOKEN"}],
+            "description": "Lists issues.", "language": "http", "execution_target": "server",
+            "credentials": [{"name": "github", "variable": "TOKEN"}],
             "implementation": {"type": "http", "method": "GET", "url": "https://api.github.com/issues",
                 "headers": {"authorization": "Bearer ${env.TOKEN}"}},
         });

@@ -204,7 +204,8 @@ fn caller(tenant: &str, user: &str) -> Caller {
 fn tool(credentials: &serde_json::Value) -> Tool {
     let tool = json!({
         "tool_id": "x.read", "name": "read", "provider": "x", "tool_class": "readonly", "domain": "d",
-        "description": "Reads.", "language": "http", "egress": ["api.example"], "credentials": credentials,
+        "description": "Reads.", "language": "http", "execution_target": "server",
+        "egress": ["api.example"], "credentials": credentials,
         "implementation": {"type": "http", "method": "GET", "url": "https://api.example/"},
     });
     parse::<Tool>(tool.to_string().as_bytes()).unwrap()

@@ -3,13 +3,20 @@
 use std::time::Duration;
 
 use charter_contract::bounds::ASSIGNMENT_SUBMISSIONS;
+use charter_contract::ids::{MissionId, TenantId};
 use charter_contract::mission::AssignmentState;
-use charter_store::assignment::{AssignmentOffer, AssignmentRecord, AssignmentVerdict};
+use charter_contract::page::PageRequest;
+use charter_store::assignment::{
+    AssignmentFilter, AssignmentOffer, AssignmentRecord, AssignmentVerdict,
+};
 
 use super::{AssignmentService, StoredSubmission, read, written};
 use crate::EngineError;
 use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
 use crate::ground::moments;
+
+/// Assignments that are read at once to close them.
+const CLOSED_AT_ONCE: usize = 100;
 
 /// The end of a wait for a result.
 #[derive(Debug)]
@@ -90,6 +97,34 @@ impl AssignmentService {
         record: &AssignmentRecord,
     ) -> Result<(), EngineError> {
         self.judge(record, &AssignmentVerdict::Closed).await
+    }
+
+    /// Closes the assignments of a mission that was stopped, so that no stage waits for an agent any longer.
+    pub(in crate::missions) async fn close_all(
+        &self,
+        tenant: &TenantId,
+        mission: &MissionId,
+    ) -> Result<(), EngineError> {
+        let filter = AssignmentFilter {
+            mission: Some(mission),
+            open_at: None,
+        };
+        let mut page = PageRequest::new(None, CLOSED_AT_ONCE);
+        loop {
+            let found = self.store.assignments(tenant, filter, &page).await?;
+            for record in &found.entries {
+                if matches!(
+                    record.state,
+                    AssignmentState::Offered | AssignmentState::Claimed
+                ) {
+                    self.close(record).await?;
+                }
+            }
+            let Some(next) = found.next else {
+                return Ok(());
+            };
+            page = PageRequest::new(Some(next), CLOSED_AT_ONCE);
+        }
     }
 
     /// Accepts the submitted result.

@@ -303,10 +303,9 @@ CREATE TABLE connected_account (
     changed_at   bigint NOT NULL,
     expires_at   bigint,
     version      bigint NOT NULL CHECK (version > 0),
-    PRIMARY KEY (tenant_id, credential, user_id)
+    PRIMARY KEY (tenant_id, user_id, credential)
 );
 CREATE INDEX connected_account_by_time ON connected_account (tenant_id, credential, connected_at, user_id);
-CREATE INDEX connected_account_by_user ON connected_account (tenant_id, user_id, credential);
 CREATE INDEX connected_account_by_key ON connected_account (key_id);
 
 -- Sessions -----------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ use charter_store::lens::{LensChunk, NewLensIndex};
 use charter_store::route_example::ExampleRoom;
 use charter_store::vector::{StoredVector, TextHash};
 use charter_testkit::postgres_server::Database;
+use charter_testkit::store_suite::connected_account::account;
 use charter_testkit::store_suite::mission::writer::Writer;
 use charter_testkit::store_suite::tool_content::content;
 use charter_testkit::store_suite::{Outcome, assignment, sample};
@@ -432,6 +433,9 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
         .await?;
     store
         .create_key(&records::key(tenant_id, n, None)?, vec![])
+        .await?;
+    store
+        .connect_account(&account(tenant_id, "u1", n)?, vec![])
         .await?;
     let room = ExampleRoom {
         document: 1,
