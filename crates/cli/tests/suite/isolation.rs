@@ -45,10 +45,16 @@ const READ_ELSEWHERE: [(&str, &str); 1] = [(
 )];
 
 /// Writes that are refused to the owner too, with the reason.
-const NOT_SERVED: [(&str, &str); 1] = [(
-    "import_mission",
-    "its body is a bundle and no JSON; the exchange of missions tries them",
-)];
+const NOT_SERVED: [(&str, &str); 2] = [
+    (
+        "import_mission",
+        "its body is a bundle and no JSON; the exchange of missions tries them",
+    ),
+    (
+        "complete_credential",
+        "its code comes from an authorization server; the tests of credentials try it",
+    ),
+];
 
 /// An unused id of the same form.
 fn absent(id: &str) -> String {

@@ -397,7 +397,15 @@ fn assigned(ann: &Api, known: &mut KnownIds) {
         let first = &found["entries"][0]["assignment_id"];
         first.as_str().map(str::to_owned)
     });
+    let claimed = ann
+        .post(&format!("/v1/mission-assignments/{id}/claim"), &json!({}))
+        .expect(200);
     add(known, &["mission-assignments", "assignment_id"], &id);
+    add(
+        known,
+        &["assignment_lease"],
+        claimed["lease_id"].as_str().unwrap(),
+    );
 }
 
 /// One memory in force and a proposal.

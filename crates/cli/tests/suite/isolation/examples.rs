@@ -25,6 +25,9 @@ pub(super) fn of(operation: &str, known: &KnownIds) -> Vec<Option<Value>> {
         "start_run" => vec![plan(id("tool"))],
         "register_tool" => vec![definition(id("tool_definition"))],
         "invoke_tool" => vec![call(id("tool_definition"))],
+        "release_mission_assignment" => vec![json!({"lease_id": id("assignment_lease")})],
+        "connect_credential" => vec![json!({"redirect_uri": "http://127.0.0.1:9/"})],
+        "submit_evidence" => vec![billing_line()],
         "create_key" => vec![json!({"name": "another"})],
         "put_tags" => vec![tags(id("request_id"), id("skill"))],
         _ => Vec::new(),
@@ -46,6 +49,16 @@ fn messages(known: &KnownIds) -> Vec<Value> {
         .iter()
         .map(|context| message("contextId", context));
     replies.chain(within).collect()
+}
+
+/// A record of a person, whose link comes from its source.
+fn billing_line() -> Value {
+    json!({
+        "schema_version": 1, "type": "billing_line", "captured_at": "2025-05-13T09:14:22Z",
+        "source": {"system": "aws.billing", "tenant_id": null, "native_id": "li-1"},
+        "payload": {"usd": 12}, "summary": "The instance cost 12 dollars.",
+        "attached_to": [{"report_item_id": "ri_1"}], "redaction_class": "restricted",
+    })
 }
 
 fn memory(related: &[&str]) -> Value {
