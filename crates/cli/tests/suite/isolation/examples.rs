@@ -26,6 +26,9 @@ pub(super) fn of(operation: &str, known: &KnownIds) -> Vec<Option<Value>> {
         "register_tool" => vec![definition(id("tool_definition"))],
         "invoke_tool" => vec![call(id("tool_definition"))],
         "release_mission_assignment" => vec![json!({"lease_id": id("assignment_lease")})],
+        "submit_mission_assignment" => {
+            vec![json!({"lease_id": id("assignment_lease"), "calls": [{"tool": id("tool")}]})]
+        }
         "connect_credential" => vec![json!({"redirect_uri": "http://127.0.0.1:9/"})],
         "submit_evidence" => vec![billing_line()],
         "create_key" => vec![json!({"name": "another"})],
