@@ -624,7 +624,8 @@ def older_checkpoints(made: Exports) -> None:
 def submitted_records(made: Exports) -> None:
     """Exports of a log that has one submitted record; the leaf and the record must have the same receipt."""
     sealed = Sealed(SUBMITTED)
-    line = {"leaf": sealed.leaf, "record": sealed.record, "payload": {"salt": sealed.salt.hex(), "text": sealed.payload}}
+    payload = {"salt": sealed.salt.hex(), "text": sealed.payload}
+    line = {"leaf": sealed.leaf, "record": sealed.record, "payload": payload}
     without = {name: value for name, value in json.loads(sealed.leaf).items() if name != "receipt"}
     fault = (2, sealed.id)
     for name, leaf, faults in (

@@ -1,7 +1,7 @@
 """Carry out the workers' tasks of missions whose type leaves them to outside agents (`by: external`).
 
-The worker has no model: it requests the calls that the task's skills recommend, and reports their outcomes. Put your own
-agent in the place of `report`. It ends when no task has come for some seconds: `python mission_worker.py 60`.
+The worker has no model: it requests the calls that the task's skills recommend, and reports their outcomes. Put your
+own agent in the place of `report`. It ends when no task has come for some seconds: `python mission_worker.py 60`.
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ def carry_out(charter: Charter, assignment: MissionAssignment) -> str:
         calls = calls_first(assignment.brief)
         if not calls:
             artifacts = [report(assignment.brief)]
-            return missions.submit_assignment(
-                assignment.assignment_id, assignment.lease_id, artifacts=artifacts
-            ).state
+            return missions.submit_assignment(assignment.assignment_id, assignment.lease_id, artifacts=artifacts).state
         missions.submit_assignment(assignment.assignment_id, assignment.lease_id, calls=calls)
         assignment = next_turn(charter, assignment)
     return assignment.state

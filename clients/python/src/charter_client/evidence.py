@@ -19,7 +19,7 @@ _CONSISTENCY = reading(EvidenceLogConsistency)
 
 
 class EvidenceOperations:
-    """List, read, submit and export evidence. What an export proves is checked by `charter_client.evidence_log.verify`."""
+    """List, read, submit and export evidence. `charter_client.evidence_log.verify` checks an export."""
 
     @iteration
     def list(
