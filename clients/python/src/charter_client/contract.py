@@ -652,7 +652,7 @@ class CoverageGap(Wire):
     """A gap in the coverage of a mission."""
 
     description: str
-    """What is not covered."""
+    """The part that is not covered."""
     refs: list[str]
     """The tasks, sources or requested outputs that it is about."""
 
@@ -6162,7 +6162,7 @@ class Mission(Wire):
     artifacts: int
     """Number of artifacts."""
     coverage_gaps: list[CoverageGap]
-    """What it does not cover, with the requested outputs that it did not produce."""
+    """Its coverage gaps, with the requested outputs that it did not produce."""
     created_at: AwareDatetime
     """When it was created."""
     events: int

@@ -19,13 +19,13 @@ use super::paths::{FilePath, ProgramPath};
 pub(crate) struct McpConfig {
     /// The servers; their tools are named `mcp.<name>.<tool>`.
     pub(crate) servers: Vec<McpServerConfig>,
-    /// What the clients of each tenant that is not named below are offered beside Charter's own tools.
+    /// The pins and offers for every tenant without an entry in `tenants`, beside Charter's own tools.
     pub(crate) offer: McpOfferConfig,
-    /// What the clients of these tenants are offered, in place of the above.
+    /// The pins and offers for single tenants, in place of those for every tenant.
     pub(crate) tenants: BTreeMap<TenantId, McpOfferConfig>,
 }
 
-/// What clients are offered beside Charter's own tools. Nothing by default.
+/// The documents that clients are offered beside Charter's own tools. Nothing by default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct McpOfferConfig {

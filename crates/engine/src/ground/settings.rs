@@ -77,11 +77,12 @@ pub struct Settings {
     pub public_url: Option<HttpsUrl>,
     /// Pages that show the source of submitted evidence, by system.
     pub evidence_pages: BTreeMap<Label, ConsolePage>,
-    /// What clients of the Model Context Protocol are offered beside this project's own tools.
+    /// The documents that clients of the Model Context Protocol are offered beside this project's own tools.
     pub pins: Pins,
 }
 
-/// What clients of the Model Context Protocol are offered beside this project's own tools. Nothing by default.
+/// The documents that clients of the Model Context Protocol are offered beside this project's own tools; none by
+/// default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pins {
     /// For each tenant that is not named below.
@@ -90,7 +91,7 @@ pub struct Pins {
     pub tenants: BTreeMap<TenantId, TenantPins>,
 }
 
-/// What the clients of one tenant are offered.
+/// The documents that the clients of one tenant are offered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TenantPins {
     /// Tools, skills and playbooks that are tools of their own.

@@ -109,7 +109,7 @@ impl AssignmentService {
         AssignmentView::of(&record, Some(&caller.user))
     }
 
-    /// Claims an assignment. The lease ends with the pass; until then nobody else can claim it.
+    /// Claims an assignment. The lease ends with the pass; until then a second claim is refused.
     ///
     /// # Errors
     /// `not_found`; `permission_denied` for a caller that the mission type does not name; `illegal_transition` for an

@@ -21,7 +21,7 @@ use super::desk::MissionContext;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "CoverageGap")]
 pub struct CoverageGapView {
-    /// What is not covered.
+    /// The part that is not covered.
     pub description: String,
     /// The tasks, sources or requested outputs that it is about.
     pub refs: Vec<String>,

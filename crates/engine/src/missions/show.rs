@@ -60,7 +60,7 @@ pub struct MissionView {
     pub output: Option<Map<String, Value>>,
     /// Its proposed write-backs.
     pub proposals: Vec<ProposalView>,
-    /// What it does not cover, with the requested outputs that it did not produce.
+    /// Its coverage gaps, with the requested outputs that it did not produce.
     pub coverage_gaps: Vec<CoverageGapView>,
     /// Number of artifacts.
     pub artifacts: u64,

@@ -1,7 +1,7 @@
 //! The addresses of the agent card (section 8).
 //!
 //! The public card needs no credential, so on a server with keys it names nothing of a tenant. The extended card names
-//! what its caller may see. Both are signed.
+//! the agents that its caller may see. Both are signed.
 
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};

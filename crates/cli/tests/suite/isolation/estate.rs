@@ -387,7 +387,7 @@ fn missions(ann: &Api, bob: &Api, known: &mut KnownIds) {
     );
 }
 
-/// A mission whose worker is an outside agent, and the assignment that nobody has claimed.
+/// A mission whose worker is an outside agent, and its assignment, which the owner holds.
 fn assigned(ann: &Api, known: &mut KnownIds) {
     let mut order = order("m-of-acme-3");
     order["mission_type"] = json!("backup_assignment");

@@ -255,7 +255,7 @@ fn a_mission_envelope_is_an_order() {
     }
 }
 
-/// What was asked for and not produced is a coverage gap; an unknown name is refused.
+/// A requested output that was not produced is a coverage gap; an unknown name is refused.
 #[test]
 fn a_requested_output_that_is_not_produced_is_a_coverage_gap() {
     let (server, _service) = shared(look_only);

@@ -37,7 +37,7 @@ fn tool(name: &str, schema: Value) -> rmcp::model::Tool {
     rmcp::model::Tool::new(name.to_owned(), description, Arc::new(schema))
 }
 
-/// What is not offered is not imported and needs no warning; a name that the server does not list does, because the tool
+/// A tool that is not offered is not imported and needs no warning; a name that the server does not list does, because the tool
 /// may have another name now.
 #[test]
 fn only_offered_tools_are_imported() {
