@@ -234,6 +234,8 @@ impl RunService {
         progress: Progress,
     ) -> Result<Driven, EngineError> {
         let (tenant, run_id) = (source.tenant().clone(), source.run_id().clone());
+        // A request that started the run waits for this drive, and records the result itself.
+        let is_new = matches!(source, RunSource::New(_));
         let clients = held(&self.clients)?;
         let span = telemetry::run(&run_id, &tenant);
         let running = self.run_in_slot(&clients, source, progress, &mut slot);
@@ -251,7 +253,7 @@ impl RunService {
         if let Driven::Here(driven) = &driven {
             self.schedule_wake(&driven.run, &tenant);
             // The end of any other run does not by itself produce a request's result.
-            if driven.pinned.workspace.kind == RunKind::Playbook {
+            if driven.pinned.workspace.kind == RunKind::Playbook && !is_new {
                 clients.record_end(&tenant, &driven.run).await;
             }
         }
