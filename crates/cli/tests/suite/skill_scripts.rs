@@ -90,6 +90,37 @@ fn granted_scripts_run_on_the_skills_own_files() {
     assert_eq!(note.expect(200), "# Note\n");
 }
 
+/// A readonly script needs no approval, so its caller must not choose what it executes.
+#[test]
+fn files_of_a_call_are_data_and_never_code() {
+    let server = Tenants::with_keys(&KEYS);
+    let ann = server.key("ann");
+    import(&ann, &files(SKILL_MD, COUNT_PY));
+    let with_file = |path: &str| {
+        let file = json!({"path": path, "text": "print('mine')"});
+        json!({"arguments": ["input.txt"], "files": [file]})
+    };
+    let read = called(&ann, COUNT, with_file("input.txt"));
+    let read = settled(&ann, &read, "completed");
+    assert_eq!(output(&read)["stdout"], "1 3\n", "{read:#}");
+    for path in [
+        "scripts/count.py",
+        "scripts/shared/words.py",
+        "scripts/sys.py",
+        "sys.py",
+        "references/note.md",
+        "node_modules/a/index",
+        ".env",
+    ] {
+        let refused = called(&ann, COUNT, with_file(path));
+        let refused = settled(&ann, &refused, "failed").to_string();
+        assert!(
+            refused.contains("a file of a call is data"),
+            "{path}: {refused}"
+        );
+    }
+}
+
 /// A tool of a skill out of reach looks absent, and is not called.
 #[test]
 fn scripts_of_skills_out_of_reach_look_absent() {

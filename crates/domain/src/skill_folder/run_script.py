@@ -24,6 +24,14 @@ FILES_BYTES = 4 << 20  # all contents together
 FILES_LISTED = 200
 MESSAGE_CHARACTERS = 500
 
+# Names that interpreters load as code, beside the names of directories of code.
+CODE_ENDINGS = (
+    *(".py", ".pyc", ".pyw", ".pyz", ".pth", ".so", ".egg"),
+    *(".js", ".mjs", ".cjs", ".node", ".ts", ".wasm"),
+    *(".rb", ".pl", ".pm", ".sh", ".bash"),
+)
+CODE_NAMES = {"scripts", "node_modules", "package.json", "gemfile", "rakefile"}
+
 
 def run(script, interpreter):
     request = json.load(sys.stdin.buffer)
@@ -89,6 +97,9 @@ def write_given(folder, file):
     path = file["path"]
     if not path or any(part in ("", ".", "..") for part in path.split("/")) or "\0" in path:
         fail("input_error", f"the path of a file is not plain and relative: {path!r}")
+    if may_be_code(path) or os.path.lexists(os.path.join(folder, path)):
+        reason = "a file of a call is data: it replaces no file of the skill, and no interpreter loads it"
+        fail("input_error", f"{reason}; choose another path than {path!r}")
     if ("text" in file) == ("base64" in file):
         fail("input_error", f"give `text` or `base64` for the file {path!r}")
     try:
@@ -99,6 +110,13 @@ def write_given(folder, file):
         write(folder, path, content)
     except (ValueError, OSError) as error:
         fail("input_error", f"the file {path!r} cannot be written: {error}")
+
+
+def may_be_code(path):
+    """Whether an interpreter, or a program of the skill, may load a file of this name without being told to."""
+    parts = [part.lower() for part in path.split("/")]
+    is_code = any(part in CODE_NAMES or part.startswith(".") for part in parts)
+    return is_code or any(part.endswith(CODE_ENDINGS) for part in parts)
 
 
 def called(arguments, given, folder, out, err):
