@@ -276,7 +276,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call_link::CallClient;
+    use crate::call_link::{CallClient, LinkMemory};
 
     fn interactions() -> Interactions {
         let secrets = [("KEY".to_owned(), "s3cr3t-value".to_owned())];
@@ -284,10 +284,11 @@ mod tests {
     }
 
     fn link() -> CallLink {
-        CallLink::new(CallClient {
+        let client = CallClient {
             log_level: Some("info".to_owned()),
             ..CallClient::default()
-        })
+        };
+        CallLink::new(client, LinkMemory::default())
     }
 
     fn received(message: Value) -> ServerJsonRpcMessage {
