@@ -101,7 +101,7 @@ fn document(
     input: &Value,
 ) -> Option<ImportedTool> {
     let server = options.name.as_ref();
-    let document = json!({
+    let mut document = json!({
         "tool_id": format!("{IMPORTED_PREFIX}{server}.{name}"),
         "name": name,
         "provider": "mcp",
@@ -119,6 +119,7 @@ fn document(
         },
         "input_schema": input,
     });
+    options.add_credential(&mut document);
     match validate::read_value::<Tool>(&document) {
         Ok((document, _)) => Some(ImportedTool {
             content_hash: content_hash(&canonical::text(json!(document))),
@@ -281,6 +282,7 @@ pub(super) fn content_hash(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ServerCredential;
     use super::super::fake::options;
     use super::*;
 
@@ -296,5 +298,25 @@ mod tests {
             .collect();
         let server = &options.name;
         assert_eq!(ids, [resource_tool(server), prompt_tool(server)]);
+    }
+
+    #[test]
+    fn a_resource_is_read_with_the_credential_of_its_reader() {
+        let mut options = options("https://mcp.example.com/");
+        options.offers = true;
+        options.credential = Some(ServerCredential {
+            name: Label::parse("issues").unwrap(),
+            variable: "ISSUES".to_owned(),
+            header: "authorization".to_owned(),
+        });
+        for tool in tools(&options) {
+            let named: Vec<&str> = tool
+                .document
+                .credentials
+                .iter()
+                .map(|named| named.name.as_str())
+                .collect();
+            assert_eq!(named, ["issues"], "{}", tool.document.tool_id);
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::ids::Label;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
@@ -119,6 +120,16 @@ pub(super) async fn close_idle_forever(connections: Weak<PersonalConnections>) {
         match connections.upgrade() {
             Some(connections) => connections.close_idle(),
             None => return,
+        }
+    }
+}
+
+impl McpServerOptions {
+    /// Names the credential of the server in the document of a tool.
+    pub(super) fn add_credential(&self, document: &mut Value) {
+        if let Some(credential) = &self.credential {
+            let named = json!({"name": credential.name, "variable": credential.variable});
+            document["credentials"] = json!([named]);
         }
     }
 }
