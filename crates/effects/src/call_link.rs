@@ -362,7 +362,9 @@ mod tests {
         assert_eq!((first.end(), second.end()), (Some(result()), None));
         assert_eq!(second.answers().await, Err(Unanswered::Ended));
         drop(first);
-        second.report(CallEvent::Log(object(&json!({"data": "x".repeat(30 << 10)}))));
+        second.report(CallEvent::Log(object(
+            &json!({"data": "x".repeat(30 << 10)}),
+        )));
         let third = link();
         third.finish(result());
         assert_eq!(third.end(), None);
