@@ -12,7 +12,7 @@ mod reader;
 mod security;
 mod servers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::bounds::{IMPORT_LEFT_OUT, IMPORT_OPERATIONS};
 
@@ -114,13 +114,13 @@ pub fn read(documents: &DocumentSet, options: &ReadOptions) -> Result<Api, OpenA
         }
         read_path(&reader, path, item, &options.selection, &mut api);
     }
-    for operation in &api.operations {
-        for variable in &operation.credentials {
-            if let Some(credential) = schemes.credential(variable) {
-                api.credentials.insert(variable.clone(), credential.clone());
-            }
-        }
-    }
+    let operations = api.operations.iter();
+    let used: BTreeSet<&String> = operations.flat_map(|one| &one.credentials).collect();
+    let credentials = schemes.credentials();
+    let credentials = credentials.filter(|(variable, _)| used.contains(variable));
+    api.credentials = credentials
+        .map(|(variable, credential)| (variable.clone(), credential.clone()))
+        .collect();
     api.server_variables = servers.used_variables();
     api.notes = servers.notes();
     Ok(api)
