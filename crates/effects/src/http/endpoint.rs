@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use reqwest::Url;
 
 /// Hosts to which connections without TLS are allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PlainHttp {
     /// This machine only.
     Loopback,

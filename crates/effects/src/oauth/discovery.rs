@@ -100,7 +100,8 @@ impl HttpAuthorizationServers {
                 names_issuer: false,
             })),
             ServerLocation::Discovered { issuer } => {
-                if let Some(known) = self.known(issuer) {
+                let key = (issuer.clone(), plain);
+                if let Some(known) = self.known(&key) {
                     return Ok(known);
                 }
                 let document = self.discover(client, issuer).await?;
@@ -116,16 +117,16 @@ impl HttpAuthorizationServers {
                     .discovered
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner);
-                all.insert(issuer.clone(), kept);
+                all.insert(key, kept);
                 Ok(found)
             }
         }
     }
 
-    fn known(&self, issuer: &str) -> Option<Arc<Endpoints>> {
+    fn known(&self, key: &(String, PlainHttp)) -> Option<Arc<Endpoints>> {
         let all = self.discovered.lock();
         let all = all.unwrap_or_else(PoisonError::into_inner);
-        let (at, found) = all.get(issuer)?;
+        let (at, found) = all.get(key)?;
         (at.elapsed() < MAX_AGE).then(|| Arc::clone(found))
     }
 
