@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::ids::Label;
+use reqwest::Url;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
@@ -15,9 +16,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::keep::Keeper;
 use super::{Imports, McpServerOptions, McpTransport, SecretHeader, Server, ServerCredential};
-use crate::Sandbox;
 use crate::call::ToolCall;
+use crate::egress::EgressPolicy;
 use crate::outcome::Failure;
+use crate::{HostPattern, Sandbox};
 
 /// Most personal connections of this process; a further one closes the one that was idle longest.
 const MAX_CONNECTIONS: usize = 64;
@@ -70,6 +72,13 @@ impl PersonalConnections {
             );
             return Err(Failure::new(ErrorType::PermissionError, message));
         };
+        if !is_for_server(options, &call.egress) {
+            let message = format!(
+                "the credential `{}` is not for the host of the MCP server `{}`, which its `hosts` do not list",
+                credential.name, options.name
+            );
+            return Err(Failure::new(ErrorType::PermissionError, message));
+        }
         let key: ConnectionKey = (options.name.clone(), Sha256::digest(secret).into());
         let mut open = self.lock();
         let now = Instant::now();
@@ -111,6 +120,25 @@ impl PersonalConnections {
     fn lock(&self) -> MutexGuard<'_, HashMap<ConnectionKey, PersonalConnection>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a secret may be sent to a server: its credential lists the host, or no hosts at all. The secret of a program
+/// stays on this machine.
+fn is_for_server(options: &McpServerOptions, hosts: &[HostPattern]) -> bool {
+    let McpTransport::Http { url, .. } = &options.transport else {
+        return true;
+    };
+    let url = Url::parse(url).ok();
+    let host = url.as_ref().and_then(Url::host_str);
+    let port = url.as_ref().and_then(Url::port_or_known_default);
+    let is_listed = match (host, port) {
+        (Some(host), Some(port)) => {
+            let hosts = EgressPolicy::new(hosts.to_vec());
+            hosts.lists(host.trim_matches(['[', ']']), port)
+        }
+        (_, _) => false,
+    };
+    hosts.is_empty() || is_listed
 }
 
 /// Closes unused connections, as long as there are any owners of them.
@@ -234,6 +262,24 @@ mod tests {
             refused.err().map(|refused| refused.kind),
             Some(ErrorType::PermissionError)
         );
+    }
+
+    #[tokio::test]
+    async fn a_secret_is_sent_only_to_the_hosts_of_its_credential() {
+        let (sandbox, _folder) = sandbox().await;
+        let connections = PersonalConnections::new(sandbox);
+        let options = options("http://127.0.0.1:1/");
+        for (hosts, expected) in [
+            (&["127.0.0.1:1"][..], None),
+            (&["api.example.com"], Some(ErrorType::PermissionError)),
+            (&[], None),
+        ] {
+            let mut call = call(&[("FILES", "of-mia")]);
+            call.egress = hosts.iter().map(|host| host.parse().unwrap()).collect();
+            let server = connections.for_call(&options, &credential(), &call);
+            let refused = server.err().map(|refused| refused.kind);
+            assert_eq!(refused, expected, "{hosts:?}");
+        }
     }
 
     #[tokio::test]
