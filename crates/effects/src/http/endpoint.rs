@@ -34,6 +34,12 @@ pub fn base(text: &str, plain_http: PlainHttp) -> Result<Url, &'static str> {
     Ok(url)
 }
 
+/// Returns the address of an issuer's discovery document (OpenID Connect Discovery 1.0, section 4).
+pub(crate) fn openid_configuration(issuer: &str) -> String {
+    let issuer = issuer.trim_end_matches('/');
+    format!("{issuer}/.well-known/openid-configuration")
+}
+
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_matches(['[', ']']);

@@ -10,6 +10,7 @@ use charter_contract::canonical;
 use charter_contract::catalogue::tool::{IMPORTED_PREFIX, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::PermissionLevel;
 use charter_contract::cause::chain;
+use charter_contract::hex;
 use charter_contract::ids::Label;
 use charter_contract::json::text_length;
 use charter_contract::validate;
@@ -275,9 +276,7 @@ fn values(entries: &[impl Serialize]) -> Vec<Value> {
 
 /// Returns the hash of a text, as documents have it.
 pub(super) fn content_hash(text: &str) -> String {
-    let digits = Sha256::digest(text);
-    let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digits}")
+    format!("sha256:{}", hex::encode(&Sha256::digest(text)))
 }
 
 #[cfg(test)]
