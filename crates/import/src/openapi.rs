@@ -135,10 +135,11 @@ fn dialect(root: Part<'_>) -> Result<(Dialect, String), OpenApiError> {
     };
     let (openapi, swagger) = (version("openapi"), version("swagger"));
     if openapi.starts_with("3.") || openapi == "3" {
-        return Ok((
-            Dialect::OpenApi3,
-            format!("OpenAPI {}", shortened(&openapi, 20)),
-        ));
+        let digits = openapi
+            .chars()
+            .take_while(|c| c.is_ascii_digit() || *c == '.');
+        let version: String = digits.take(20).collect();
+        return Ok((Dialect::OpenApi3, format!("OpenAPI {version}")));
     }
     if swagger == "2" || swagger.starts_with("2.") {
         return Ok((Dialect::Swagger2, "Swagger 2.0".to_owned()));
