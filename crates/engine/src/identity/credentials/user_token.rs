@@ -187,7 +187,8 @@ impl CredentialService {
         Err(self.required(key, &why))
     }
 
-    /// Stores issued tokens; returns the access token. Those of an account that was disconnected in between are revoked.
+    /// Stores issued tokens; returns the access token. Those of an account that was disconnected in between are
+    /// revoked.
     async fn stored(
         &self,
         client: &OAuthClient,
