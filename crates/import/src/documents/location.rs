@@ -271,8 +271,8 @@ fn admit(
     }
 }
 
-/// Whether a path leads where its letters say, for every program that reads it: it has no dots to resolve, also not
-/// encoded, and no letter that some programs leave out or take for a slash.
+/// Whether a path leads where its letters say, for every program that reads it: it has no dots to resolve, neither
+/// plain nor encoded, and no letter that some programs leave out or take for a slash.
 fn is_literal(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
     decoded(path).is_some_and(|path| {
