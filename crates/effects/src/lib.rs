@@ -129,7 +129,7 @@ pub use patience::{Jitter, RetryPolicy};
 pub use room::{OutputBudget, OutputBudgetExhausted, OutputSize, UnlimitedOutput};
 pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, NotificationUse, Sandbox, SandboxError,
-    SandboxOptions, keep,
+    SandboxOptions, ServerHome, keep,
 };
 pub use schema_check::{check_against, compile_schema};
 pub use secret::{Secret, SecretSource};

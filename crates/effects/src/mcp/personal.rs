@@ -19,7 +19,7 @@ use super::{Imports, McpServerOptions, McpTransport, SecretHeader, Server, Serve
 use crate::call::ToolCall;
 use crate::egress::EgressPolicy;
 use crate::outcome::Failure;
-use crate::{HostPattern, Sandbox};
+use crate::{HostPattern, Sandbox, ServerHome};
 
 /// Most personal connections of this process; a further one closes the one that was idle longest.
 const MAX_CONNECTIONS: usize = 64;
@@ -171,7 +171,11 @@ fn with_secret(
     let mut own = options.clone();
     let variable = &credential.variable;
     match &mut own.transport {
-        McpTransport::Stdio { environment, .. } => {
+        McpTransport::Stdio {
+            home, environment, ..
+        } => {
+            // What the program keeps of one user is not for the next one.
+            *home = ServerHome::OfProcess;
             environment.retain(|(name, _)| name != variable);
             environment.push((variable.clone(), secret.to_owned()));
         }
@@ -261,6 +265,36 @@ mod tests {
         assert_eq!(
             refused.err().map(|refused| refused.kind),
             Some(ErrorType::PermissionError)
+        );
+    }
+
+    #[test]
+    fn a_program_with_the_secret_of_a_user_has_a_home_of_its_own() {
+        let mut options = options("http://127.0.0.1:1/");
+        options.transport = McpTransport::Stdio {
+            home: ServerHome::Kept,
+            command: "/bin/true".into(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            settings: Vec::new(),
+            runtime: Vec::new(),
+            search_path: Vec::new(),
+            readable: Vec::new(),
+            writable: Vec::new(),
+            egress: Vec::new(),
+            daemon: None,
+        };
+        let own = with_secret(&options, &credential(), "of-mia");
+        let McpTransport::Stdio {
+            home, environment, ..
+        } = own.transport
+        else {
+            panic!("another transport");
+        };
+        let expected = [("FILES".to_owned(), "of-mia".to_owned())];
+        assert_eq!(
+            (home, &environment[..]),
+            (ServerHome::OfProcess, &expected[..])
         );
     }
 
