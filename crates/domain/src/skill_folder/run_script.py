@@ -30,7 +30,10 @@ CODE_ENDINGS = (
     *(".js", ".mjs", ".cjs", ".node", ".ts", ".wasm"),
     *(".rb", ".pl", ".pm", ".sh", ".bash"),
 )
-CODE_NAMES = {"scripts", "node_modules", "package.json", "gemfile", "rakefile"}
+CODE_NAMES = {
+    *("scripts", "node_modules", "package.json", "tsconfig.json", "deno.json", "deno.jsonc", "bunfig.toml"),
+    *("pyvenv.cfg", "gemfile", "rakefile", "makefile"),
+}
 
 
 def run(script, interpreter):

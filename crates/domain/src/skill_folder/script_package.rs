@@ -158,7 +158,7 @@ fn input_schema() -> Value {
             "stdin": {"type": "string", "description": "Standard input."},
             "files": {
                 "type": "array",
-                "description": "Files to write before the script starts, relative to the skill's directory.",
+                "description": "Files with data to write before the script starts, relative to the skill's directory.",
                 "items": {
                     "type": "object",
                     "properties": {
