@@ -103,7 +103,7 @@ pub use call::{
     ClientCall, ClientGrants, DryRun, HttpTool, Language, Limits, McpTool, Repeat, ScriptTool,
     Target, ToolCall, ToolImplementation, ToolRunner,
 };
-pub use call_link::{CallClient, CallEnd, CallEvent, CallLink, Unanswered};
+pub use call_link::{CallClient, CallEnd, CallEvent, CallLink, LinkMemory, Unanswered};
 pub use egress::{HostPattern, HostPatternError};
 pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};
 pub use http::{PlainHttp, base as operator_address};
@@ -129,7 +129,7 @@ pub use patience::{Jitter, RetryPolicy};
 pub use room::{OutputBudget, OutputBudgetExhausted, OutputSize, UnlimitedOutput};
 pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, NotificationUse, Sandbox, SandboxError,
-    SandboxOptions, keep,
+    SandboxOptions, ServerHome, keep,
 };
 pub use schema_check::{check_against, compile_schema};
 pub use secret::{Secret, SecretSource};

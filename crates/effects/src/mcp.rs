@@ -46,7 +46,7 @@ use crate::call::{McpTool, ToolCall, ToolImplementation, ToolRunner};
 use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::redact::Redactor;
 use crate::telemetry::TraceContext;
-use crate::{HostPattern, Sandbox};
+use crate::{HostPattern, Sandbox, ServerHome};
 use interactions::Interactions;
 use keep::{Keeper, Link};
 
@@ -99,6 +99,8 @@ pub struct ServerCredential {
 pub enum McpTransport {
     /// A process of this machine, over its standard input and output.
     Stdio {
+        /// Its folder.
+        home: ServerHome,
         /// The program, as an absolute path.
         command: PathBuf,
         /// Its arguments.

@@ -256,8 +256,8 @@ impl AuthorizationServers for NoAuthorizationServers {
 #[derive(Debug)]
 pub struct HttpAuthorizationServers {
     http: HttpRunner,
-    /// Discovered addresses by issuer, with the time of the discovery.
-    discovered: Mutex<HashMap<String, (Instant, Arc<Endpoints>)>>,
+    /// Discovered addresses, with the time of the discovery, by issuer and the rule that they were checked by.
+    discovered: Mutex<HashMap<(String, PlainHttp), (Instant, Arc<Endpoints>)>>,
 }
 
 impl HttpAuthorizationServers {

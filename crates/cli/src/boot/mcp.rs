@@ -19,7 +19,7 @@ use charter_contract::ids::Label;
 use charter_domain::glob;
 use charter_effects::{
     HostPattern, McpServerOptions, McpServers, McpTransport, Sandbox, SecretHeader,
-    ServerCredential, ToolSelection,
+    ServerCredential, ServerHome, ToolSelection,
 };
 use program::Program;
 use registry::RegistryAccess;
@@ -278,6 +278,7 @@ fn stdio(
         }
     }
     Ok(McpTransport::Stdio {
+        home: ServerHome::Kept,
         command: path,
         arguments: server.args.clone(),
         environment,

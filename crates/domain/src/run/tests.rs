@@ -4,6 +4,7 @@ mod account;
 mod approvals;
 mod asked;
 mod choices;
+mod content;
 mod growth;
 mod made_up;
 mod memory;

@@ -8,15 +8,18 @@ use std::time::{Duration, Instant};
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::ids::Label;
+use reqwest::Url;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::keep::Keeper;
 use super::{Imports, McpServerOptions, McpTransport, SecretHeader, Server, ServerCredential};
-use crate::Sandbox;
 use crate::call::ToolCall;
+use crate::egress::EgressPolicy;
 use crate::outcome::Failure;
+use crate::{HostPattern, Sandbox, ServerHome};
 
 /// Most personal connections of this process; a further one closes the one that was idle longest.
 const MAX_CONNECTIONS: usize = 64;
@@ -69,6 +72,13 @@ impl PersonalConnections {
             );
             return Err(Failure::new(ErrorType::PermissionError, message));
         };
+        if !is_for_server(options, &call.egress) {
+            let message = format!(
+                "the credential `{}` is not for the host of the MCP server `{}`, which its `hosts` do not list",
+                credential.name, options.name
+            );
+            return Err(Failure::new(ErrorType::PermissionError, message));
+        }
         let key: ConnectionKey = (options.name.clone(), Sha256::digest(secret).into());
         let mut open = self.lock();
         let now = Instant::now();
@@ -112,6 +122,25 @@ impl PersonalConnections {
     }
 }
 
+/// Whether a secret may be sent to a server: its credential lists the host, or no hosts at all. The secret of a program
+/// stays on this machine.
+fn is_for_server(options: &McpServerOptions, hosts: &[HostPattern]) -> bool {
+    let McpTransport::Http { url, .. } = &options.transport else {
+        return true;
+    };
+    let url = Url::parse(url).ok();
+    let host = url.as_ref().and_then(Url::host_str);
+    let port = url.as_ref().and_then(Url::port_or_known_default);
+    let is_listed = match (host, port) {
+        (Some(host), Some(port)) => {
+            let hosts = EgressPolicy::new(hosts.to_vec());
+            hosts.lists(host.trim_matches(['[', ']']), port)
+        }
+        (_, _) => false,
+    };
+    hosts.is_empty() || is_listed
+}
+
 /// Closes unused connections, as long as there are any owners of them.
 pub(super) async fn close_idle_forever(connections: Weak<PersonalConnections>) {
     loop {
@@ -119,6 +148,16 @@ pub(super) async fn close_idle_forever(connections: Weak<PersonalConnections>) {
         match connections.upgrade() {
             Some(connections) => connections.close_idle(),
             None => return,
+        }
+    }
+}
+
+impl McpServerOptions {
+    /// Names the credential of the server in the document of a tool.
+    pub(super) fn add_credential(&self, document: &mut Value) {
+        if let Some(credential) = &self.credential {
+            let named = json!({"name": credential.name, "variable": credential.variable});
+            document["credentials"] = json!([named]);
         }
     }
 }
@@ -132,7 +171,11 @@ fn with_secret(
     let mut own = options.clone();
     let variable = &credential.variable;
     match &mut own.transport {
-        McpTransport::Stdio { environment, .. } => {
+        McpTransport::Stdio {
+            home, environment, ..
+        } => {
+            // What the program keeps of one user is not for the next one.
+            *home = ServerHome::OfProcess;
             environment.retain(|(name, _)| name != variable);
             environment.push((variable.clone(), secret.to_owned()));
         }
@@ -223,6 +266,54 @@ mod tests {
             refused.err().map(|refused| refused.kind),
             Some(ErrorType::PermissionError)
         );
+    }
+
+    #[test]
+    fn a_program_with_the_secret_of_a_user_has_a_home_of_its_own() {
+        let mut options = options("http://127.0.0.1:1/");
+        options.transport = McpTransport::Stdio {
+            home: ServerHome::Kept,
+            command: "/bin/true".into(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            settings: Vec::new(),
+            runtime: Vec::new(),
+            search_path: Vec::new(),
+            readable: Vec::new(),
+            writable: Vec::new(),
+            egress: Vec::new(),
+            daemon: None,
+        };
+        let own = with_secret(&options, &credential(), "of-mia");
+        let McpTransport::Stdio {
+            home, environment, ..
+        } = own.transport
+        else {
+            panic!("another transport");
+        };
+        let expected = [("FILES".to_owned(), "of-mia".to_owned())];
+        assert_eq!(
+            (home, &environment[..]),
+            (ServerHome::OfProcess, &expected[..])
+        );
+    }
+
+    #[tokio::test]
+    async fn a_secret_is_sent_only_to_the_hosts_of_its_credential() {
+        let (sandbox, _folder) = sandbox().await;
+        let connections = PersonalConnections::new(sandbox);
+        let options = options("http://127.0.0.1:1/");
+        for (hosts, expected) in [
+            (&["127.0.0.1:1"][..], None),
+            (&["api.example.com"], Some(ErrorType::PermissionError)),
+            (&[], None),
+        ] {
+            let mut call = call(&[("FILES", "of-mia")]);
+            call.egress = hosts.iter().map(|host| host.parse().unwrap()).collect();
+            let server = connections.for_call(&options, &credential(), &call);
+            let refused = server.err().map(|refused| refused.kind);
+            assert_eq!(refused, expected, "{hosts:?}");
+        }
     }
 
     #[tokio::test]

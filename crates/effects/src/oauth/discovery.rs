@@ -10,12 +10,10 @@ use serde::Deserialize;
 
 use super::exchange::{OAuthRequest, host_of};
 use super::{HttpAuthorizationServers, OAuthClient, OAuthFailure, OAuthFault, ServerLocation};
-use crate::http::{PlainHttp, base};
+use crate::http::{PlainHttp, base, openid_configuration};
 
 /// How long a discovery document is used.
 const MAX_AGE: Duration = Duration::from_secs(600);
-/// The suffix of an issuer for its discovery document (OpenID Connect Discovery 1.0, section 4).
-const OPENID: &str = "/.well-known/openid-configuration";
 /// The part before an issuer's path (RFC 8414, section 3).
 const OAUTH: &str = "/.well-known/oauth-authorization-server";
 
@@ -100,7 +98,8 @@ impl HttpAuthorizationServers {
                 names_issuer: false,
             })),
             ServerLocation::Discovered { issuer } => {
-                if let Some(known) = self.known(issuer) {
+                let key = (issuer.clone(), plain);
+                if let Some(known) = self.known(&key) {
                     return Ok(known);
                 }
                 let document = self.discover(client, issuer).await?;
@@ -116,16 +115,16 @@ impl HttpAuthorizationServers {
                     .discovered
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner);
-                all.insert(issuer.clone(), kept);
+                all.insert(key, kept);
                 Ok(found)
             }
         }
     }
 
-    fn known(&self, issuer: &str) -> Option<Arc<Endpoints>> {
+    fn known(&self, key: &(String, PlainHttp)) -> Option<Arc<Endpoints>> {
         let all = self.discovered.lock();
         let all = all.unwrap_or_else(PoisonError::into_inner);
-        let (at, found) = all.get(issuer)?;
+        let (at, found) = all.get(key)?;
         (at.elapsed() < MAX_AGE).then(|| Arc::clone(found))
     }
 
@@ -136,8 +135,7 @@ impl HttpAuthorizationServers {
         issuer: &str,
     ) -> Result<DiscoveryDocument, OAuthFailure> {
         let root = checked(issuer, client.plain_http)?;
-        let openid = format!("{}{OPENID}", issuer.trim_end_matches('/'));
-        let openid = checked(&openid, client.plain_http)?;
+        let openid = checked(&openid_configuration(issuer), client.plain_http)?;
         let mut oauth = root.clone();
         oauth.set_path(&format!("{OAUTH}{}", root.path().trim_end_matches('/')));
         let mut absent = None;

@@ -84,6 +84,35 @@ async fn a_user_is_sent_to_the_discovered_address_with_a_challenge() {
     assert_eq!(stub.seen().len(), 1);
 }
 
+/// Two credentials may have one issuer, and only one of them may allow connections without TLS.
+#[tokio::test]
+async fn addresses_without_tls_are_refused_to_a_credential_that_does_not_allow_them() {
+    let answer = |request: &Request, _| {
+        let issuer = format!("http://{}", request.headers["host"]);
+        let plain = "http://login.example";
+        let document = json!({
+            "issuer": issuer, "authorization_endpoint": plain, "token_endpoint": plain,
+        });
+        Reply::json(200, document.to_string())
+    };
+    let stub = HttpStub::start(answer).unwrap();
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let request = AuthorizationRequest {
+        redirect_uri: "http://127.0.0.1:1/".to_owned(),
+        state: "st".to_owned(),
+        code_challenge: "ch".to_owned(),
+    };
+    let anywhere = OAuthClient {
+        plain_http: PlainHttp::Anywhere,
+        ..client(&stub)
+    };
+    let url = servers.authorization_url(&anywhere, &request).await;
+    assert!(url.is_ok(), "{url:?}");
+    let refused = servers.authorization_url(&client(&stub), &request).await;
+    let fault = refused.map_err(|failure| failure.fault);
+    assert_eq!(fault, Err(OAuthFault::Forbidden));
+}
+
 #[tokio::test]
 async fn a_code_is_exchanged_with_its_verifier_and_the_clients_secret() {
     let stub = server(tokens());

@@ -29,9 +29,6 @@ use super::work::WorkReport;
 use super::{ListMode, Mcp, span_of};
 use crate::operations;
 
-/// The key of the server's own description in the metadata of a result.
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-
 impl Mcp {
     /// The pinned documents that a caller may use, if the engine is loaded or has to be.
     pub(super) async fn pinned(
@@ -215,14 +212,11 @@ async fn call_tool(
     })
 }
 
-/// Reads a result of a server. Its metadata about the server would name another server than this one.
+/// Reads a result of a server.
 fn result_of(result: JsonObject) -> Result<CallToolResult, EngineError> {
     let mut result = CallToolResult::deserialize(Value::Object(result))
         .map_err(|error| EngineError::internal("reading a tool's result", error))?;
     result.result_type.get_or_insert(ResultType::COMPLETE);
-    if let Some(meta) = &mut result.meta {
-        meta.remove(SERVER_INFO);
-    }
     Ok(result)
 }
 

@@ -186,9 +186,14 @@ impl CredentialService {
         let Some(token) = tokens.refresh_token.or(tokens.access_token) else {
             return;
         };
-        if let Err(failure) = self.ports.servers.revoke_token(client, &token).await {
+        self.revoke_token(client, &account.key, &token).await;
+    }
+
+    /// Revokes a token of a deleted account at its server.
+    pub(super) async fn revoke_token(&self, client: &OAuthClient, key: &AccountKey, token: &str) {
+        if let Err(failure) = self.ports.servers.revoke_token(client, token).await {
             tracing::warn!(
-                credential = %account.key.credential, reason = %failure,
+                credential = %key.credential, reason = %failure,
                 "a disconnected account could not be revoked at its server"
             );
         }

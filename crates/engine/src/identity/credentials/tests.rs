@@ -30,6 +30,8 @@ struct ScriptedServer {
     revoked: Mutex<Vec<String>>,
     /// Whether refresh tokens are refused.
     refuses: Mutex<bool>,
+    /// What a request for tokens waits for.
+    held: Mutex<Option<Arc<Notify>>>,
 }
 
 impl ScriptedServer {
@@ -66,6 +68,10 @@ impl AuthorizationServers for ScriptedServer {
         self.requests.lock().unwrap().push(what.clone());
         // Long enough for another call to come in between.
         tokio::task::yield_now().await;
+        let held = self.held.lock().unwrap().clone();
+        if let Some(held) = held {
+            held.notified().await;
+        }
         let refuses = *self.refuses.lock().unwrap();
         match grant {
             TokenGrant::Refresh { .. } if refuses => {
@@ -333,6 +339,29 @@ async fn a_disconnected_account_is_revoked_and_refused_at_once() {
     assert_eq!(view.state, CredentialState::NotConnected);
     assert_eq!(*rig.server.revoked.lock().unwrap(), ["rt-mia"]);
     assert!(rig.secret(&mia, "github").await.is_err());
+}
+
+/// Their server would accept them for as long as they last.
+#[tokio::test]
+async fn tokens_that_are_issued_while_their_account_is_disconnected_are_revoked() {
+    let rig = rig();
+    let mia = caller("acme", "mia");
+    rig.connected(&mia).await;
+    rig.clock.advance(Duration::from_secs(280)).unwrap();
+    let held = Arc::new(Notify::new());
+    *rig.server.held.lock().unwrap() = Some(Arc::clone(&held));
+    let disconnecting = async {
+        while rig.server.requests().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        let gone = rig.service.disconnect(&mia, &label("github"), None).await;
+        assert_eq!(gone.unwrap().state, CredentialState::NotConnected);
+        held.notify_one();
+    };
+    let (refused, ()) = tokio::join!(rig.secret(&mia, "github"), disconnecting);
+    assert_eq!(refused.unwrap_err().code, ErrorCode::CredentialRequired);
+    let revoked = rig.server.revoked.lock().unwrap().clone();
+    assert_eq!(revoked, ["rt-mia", "rt-refreshed-rt-mia"]);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use charter_contract::cause::chain;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::hex;
 use charter_contract::time::Timestamp;
-use charter_effects::{OAuthClient, OAuthFault, TokenGrant};
+use charter_effects::{OAuthClient, OAuthFault, TokenGrant, TokenSet};
 use charter_store::StoreError;
 use charter_store::connected_account::{AccountKey, ConnectedAccount};
 use charter_store::lease::Lease;
@@ -161,12 +161,7 @@ impl CredentialService {
             let issued = self.ports.servers.request_token(renewal.client, &grant);
             match issued.await {
                 Ok(issued) => {
-                    let now = self.now();
-                    let token = issued.access_token.clone();
-                    let end = end_of(&issued, now);
-                    self.store_renewed(&account, tokens.with_issued(issued), end, now)
-                        .await?;
-                    return Ok(token);
+                    return self.stored(renewal.client, &account, tokens, issued).await;
                 }
                 Err(failure) if failure.fault == OAuthFault::Refused => {
                     tracing::info!(
@@ -190,6 +185,30 @@ impl CredentialService {
             None => "has ended".to_owned(),
         };
         Err(self.required(key, &why))
+    }
+
+    /// Stores issued tokens; returns the access token. Those of an account that was disconnected in between are
+    /// revoked.
+    async fn stored(
+        &self,
+        client: &OAuthClient,
+        account: &ConnectedAccount,
+        tokens: StoredTokens,
+        issued: TokenSet,
+    ) -> Result<String, EngineError> {
+        let now = self.now();
+        let token = issued.access_token.clone();
+        let newest = issued.refresh_token.clone();
+        let end = end_of(&issued, now);
+        let tokens = tokens.with_issued(issued);
+        let stored = self.store_renewed(account, tokens, end, now).await;
+        if let Err(error) = &stored
+            && error.code == ErrorCode::CredentialRequired
+        {
+            let newest = newest.as_ref().unwrap_or(&token);
+            self.revoke_token(client, &account.key, newest).await;
+        }
+        stored.map(|()| token)
     }
 
     /// Stores new tokens, unless the user connected the account again in between. A token of the identity provider that
