@@ -34,8 +34,8 @@ pub mod chain;
 pub use account::{ChangeState, RunAccount, RunChange, UndoneReason, UndoneStep};
 pub use command::{Command, IllegalTransition, Report, RunOrder, StepStart};
 pub use event::{
-    ApprovalRequest, DocumentPin, EffectStart, ErrorKind, ResultSource, RunEvent, RunPrerequisites,
-    RunStart, SkipReason, StepFailure, StepYield, StopCause, TokenUsage,
+    ApprovalRequest, DocumentPin, EffectStart, ErrorKind, MissingAccount, ResultSource, RunEvent,
+    RunPrerequisites, RunStart, SkipReason, StepFailure, StepYield, StopCause, TokenUsage,
 };
 pub use fold_error::FoldError;
 pub use next::Next;

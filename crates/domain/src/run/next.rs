@@ -69,6 +69,7 @@ impl Run {
                 "the step `{step}` was interrupted and is not restarted: the run stops"
             ),
             retryable: false,
+            account: None,
         })
     }
 }

@@ -105,7 +105,7 @@ impl CredentialService {
         }
     }
 
-    async fn tokens_of(
+    pub(super) async fn tokens_of(
         &self,
         key: &AccountKey,
     ) -> Result<(ConnectedAccount, StoredTokens), EngineError> {
@@ -184,7 +184,7 @@ impl CredentialService {
         }
         let why = match renewal.exchange {
             Some(exchange) => format!(
-                "has ended: a request with a current token of the issuer {:?} renews it",
+                "has ended: it is renewed by a token of the issuer {:?}",
                 exchange.subject_issuer
             ),
             None => "has ended".to_owned(),
