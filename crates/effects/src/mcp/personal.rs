@@ -13,7 +13,8 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::keep::Keeper;
-use super::{Imports, McpServerOptions, McpTransport, SecretHeader, Server, ServerCredential};
+use super::secret_options::with_secret;
+use super::{Imports, McpServerOptions, Server, ServerCredential};
 use crate::Sandbox;
 use crate::call::ToolCall;
 use crate::outcome::Failure;
@@ -123,36 +124,6 @@ pub(super) async fn close_idle_forever(connections: Weak<PersonalConnections>) {
     }
 }
 
-/// Returns the options of a server with a secret.
-fn with_secret(
-    options: &McpServerOptions,
-    credential: &ServerCredential,
-    secret: &str,
-) -> McpServerOptions {
-    let mut own = options.clone();
-    let variable = &credential.variable;
-    match &mut own.transport {
-        McpTransport::Stdio { environment, .. } => {
-            environment.retain(|(name, _)| name != variable);
-            environment.push((variable.clone(), secret.to_owned()));
-        }
-        McpTransport::Http { headers, .. } => {
-            let name = &credential.header;
-            headers.retain(|header| !header.name.eq_ignore_ascii_case(name));
-            let value = match name.eq_ignore_ascii_case("authorization") {
-                true => format!("Bearer {secret}"),
-                false => secret.to_owned(),
-            };
-            headers.push(SecretHeader {
-                name: name.clone(),
-                variable: variable.clone(),
-                value,
-            });
-        }
-    }
-    own
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -160,6 +131,7 @@ mod tests {
     use charter_contract::ids::ToolId;
     use serde_json::Map;
 
+    use super::super::McpTransport;
     use super::super::fake::{options, sandbox};
     use super::*;
     use crate::call::{DryRun, Limits, McpTool, Repeat, Target, ToolImplementation};

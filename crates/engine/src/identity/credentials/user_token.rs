@@ -155,10 +155,16 @@ impl CredentialService {
         }
         let renewal = Renewal::for_credential(credential);
         let renewal = renewal.ok_or_else(|| self.required(key, "is not one of a user"))?;
+        let client = tokens.client(renewal.client);
         let grants = renewal.grants(&tokens);
         let was_live = !grants.is_empty();
+        // A registration that its server has forgotten is made again with the next connection.
+        let is_registered = tokens.client.is_some();
+        let is_over = |fault: OAuthFault| {
+            fault == OAuthFault::Refused || (is_registered && fault == OAuthFault::Misconfigured)
+        };
         for grant in grants {
-            let issued = self.ports.servers.request_token(renewal.client, &grant);
+            let issued = self.ports.servers.request_token(&client, &grant);
             match issued.await {
                 Ok(issued) => {
                     let now = self.now();
@@ -168,7 +174,7 @@ impl CredentialService {
                         .await?;
                     return Ok(token);
                 }
-                Err(failure) if failure.fault == OAuthFault::Refused => {
+                Err(failure) if is_over(failure.fault) => {
                     tracing::info!(
                         tenant.id = %key.tenant_id, user.id = %key.user_id, credential = %key.credential,
                         reason = %failure, "an authorization server refused to renew an account"
