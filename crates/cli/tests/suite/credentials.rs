@@ -89,7 +89,7 @@ fn connect(api: &Api, user: &str) {
 }
 
 /// The files below a folder that contain a text.
-fn holding(folder: &Path, text: &str) -> Vec<String> {
+pub(crate) fn holding(folder: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
