@@ -48,6 +48,7 @@ mod image;
 mod import_api;
 mod intent;
 mod isolation;
+mod keycloak;
 mod keys;
 mod lenses;
 mod mcp;
