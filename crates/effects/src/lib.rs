@@ -109,8 +109,8 @@ pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, Media
 pub use http::{PlainHttp, base as operator_address};
 pub use mcp::{
     ImportedTool, Imports, ListingSecret, McpServerOptions, McpServerState, McpServers,
-    McpTransport, SecretHeader, ServerCredential, ServerImports, ServerOffers, SkippedTool, ToolSelection,
-    import_tools, prompt_tool, resource_tool,
+    McpTransport, SecretHeader, ServerCredential, ServerImports, ServerOffers, SkippedTool,
+    ToolSelection, import_tools, prompt_tool, resource_tool,
 };
 pub use models::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelListener, ModelOptions,

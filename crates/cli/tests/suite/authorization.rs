@@ -46,7 +46,8 @@ impl Provider {
     }
 
     fn control(&self, what: &str, parameters: &[(&str, &str)]) -> Value {
-        let mut url = reqwest::Url::parse(&format!("http://{}/control/{what}", self.address)).unwrap();
+        let mut url =
+            reqwest::Url::parse(&format!("http://{}/control/{what}", self.address)).unwrap();
         url.query_pairs_mut().extend_pairs(parameters);
         let mut answer = ureq::get(url.as_str()).call().unwrap();
         let text = answer.body_mut().read_to_string().unwrap();
@@ -124,7 +125,9 @@ fn package(provider: &Provider) -> Package {
 
 /// No token is in what was shown, in the data directory with its journals and evidence, in an export, or in a backup.
 fn must_be_secret(provider: &Provider, home: &Home, server: Server, mut shown: Vec<String>) {
-    let exported = server.key("key-of-ann").raw("GET", "/v1/evidence/export", &[], Vec::new());
+    let exported = server
+        .key("key-of-ann")
+        .raw("GET", "/v1/evidence/export", &[], Vec::new());
     assert_eq!(exported.0, 200, "{exported:?}");
     let backup = home.path("backup");
     let taken = home.run(&["backup", backup.to_str().unwrap(), "--output", "json"]);
@@ -167,7 +170,10 @@ fn two_users_act_with_their_accounts_at_a_real_authorization_server() {
     }
     assert_eq!(provider.seen(), json!(["mia", "ben", "mia", "ben"]));
     let tokens = provider.control("tokens", &[]);
-    assert!(tokens["grants"]["refresh_token"].as_u64() >= Some(4), "{tokens:#}");
+    assert!(
+        tokens["grants"]["refresh_token"].as_u64() >= Some(4),
+        "{tokens:#}"
+    );
 
     assert!(provider.live("mia") > 0);
     let gone = mia.call("DELETE", "/v1/credentials/vault/account", &[], Vec::new());
@@ -176,7 +182,10 @@ fn two_users_act_with_their_accounts_at_a_real_authorization_server() {
     ask(&mia).fails(403, "credential_required");
     provider.control("end", &[("user", "ben")]);
     let message = ask(&ben).fails(403, "credential_required");
-    assert!(message.contains("charter credential connect vault"), "{message}");
+    assert!(
+        message.contains("charter credential connect vault"),
+        "{message}"
+    );
     provider.connect(&ben, "vault", "ben");
     ask(&ben).expect(200);
     must_be_secret(&provider, &home, server, shown);
@@ -193,7 +202,9 @@ fn an_mcp_server_with_authorization_is_called_by_each_user() {
     provider.connect(&ann, "tracker", "ann");
     eventually("the tool of the server", || {
         let listed = ann.get("/v1/list/tool").expect(200);
-        ids(&listed["entries"], "id").contains(&WHOAMI.to_owned()).then_some(())
+        ids(&listed["entries"], "id")
+            .contains(&WHOAMI.to_owned())
+            .then_some(())
     });
     let mut shown = Vec::new();
     let mut call = |api: &Api| {
@@ -205,7 +216,10 @@ fn an_mcp_server_with_authorization_is_called_by_each_user() {
     let refused = call(&mia);
     assert_eq!(refused["isError"], true, "{refused:#}");
     let text = refused["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("charter credential connect tracker"), "{text}");
+    assert!(
+        text.contains("charter credential connect tracker"),
+        "{text}"
+    );
     provider.connect(&mia, "tracker", "mia");
     provider.connect(&ben, "tracker", "ben");
     for (api, user) in [(&mia, "mia"), (&ben, "ben"), (&mia, "mia"), (&ann, "ann")] {

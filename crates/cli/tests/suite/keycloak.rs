@@ -29,10 +29,19 @@ impl Keycloak {
         let import = folder.join("data/import");
         std::fs::create_dir_all(&import).unwrap();
         std::fs::write(import.join("people.json"), realm().to_string()).unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let mut command = Command::new(folder.join("bin/kc.sh"));
         command
-            .args(["start-dev", "--import-realm", "--db=dev-mem", "--cache=local"])
+            .args([
+                "start-dev",
+                "--import-realm",
+                "--db=dev-mem",
+                "--cache=local",
+            ])
             .args(["--http-host=127.0.0.1", &format!("--http-port={port}")])
             .stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -79,7 +88,11 @@ impl Keycloak {
 impl Drop for Keycloak {
     fn drop(&mut self) {
         // Its script passes the signal on.
-        drop(Command::new("kill").arg(self.child.id().to_string()).status());
+        drop(
+            Command::new("kill")
+                .arg(self.child.id().to_string())
+                .status(),
+        );
         drop(self.child.wait());
     }
 }
@@ -141,7 +154,10 @@ fn claims(token: &str) -> Value {
 /// The API. It repeats what it was sent.
 fn answer(request: &Request, _: usize) -> Reply {
     let sent = request.headers.get("authorization");
-    Reply::json(200, json!({"backups": [{"id": sent, "age_days": 40}]}).to_string())
+    Reply::json(
+        200,
+        json!({"backups": [{"id": sent, "age_days": 40}]}).to_string(),
+    )
 }
 
 #[test]
@@ -177,23 +193,37 @@ fn tokens_of_two_callers_are_exchanged_at_keycloak() {
         );
     server.key("key-of-ann").register(&package);
     let tokens = ["mia", "ben"].map(|user| keycloak.token(user));
-    let ask = |api: &Api| api.ask(&request_of(SKILL, json!({}))).expect(200).to_string();
+    let ask = |api: &Api| {
+        api.ask(&request_of(SKILL, json!({})))
+            .expect(200)
+            .to_string()
+    };
     let mut secrets = tokens.to_vec();
     let mut shown: Vec<String> = tokens.iter().map(|token| ask(&server.key(token))).collect();
     let seen = stub.seen();
-    let sent = seen.iter().map(|request| request.headers["authorization"].as_str());
-    let sent: Vec<_> = sent.map(|header| header.strip_prefix("Bearer ").unwrap()).collect();
+    let sent = seen
+        .iter()
+        .map(|request| request.headers["authorization"].as_str());
+    let sent: Vec<_> = sent
+        .map(|header| header.strip_prefix("Bearer ").unwrap())
+        .collect();
     for (token, user) in sent.iter().zip(["mia", "ben"]) {
         let claims = claims(token);
         assert_eq!(claims["preferred_username"], user, "{claims:#}");
-        assert_eq!((&claims["azp"], &claims["aud"]), (&json!("charter"), &json!("files")));
+        assert_eq!(
+            (&claims["azp"], &claims["aud"]),
+            (&json!("charter"), &json!("files"))
+        );
         secrets.push((*token).to_owned());
     }
     assert_eq!(secrets.len(), 4);
     shown.push(server.log());
     server.terminate();
     for secret in &secrets {
-        assert!(shown.iter().all(|text| !text.contains(secret.as_str())), "{shown:?}");
+        assert!(
+            shown.iter().all(|text| !text.contains(secret.as_str())),
+            "{shown:?}"
+        );
         assert_eq!(holding(&home.data(), secret), Vec::<String>::new());
     }
 }

@@ -42,7 +42,8 @@ const RESERVED: [&str; 3] = ["accept", SESSION, "last-event-id"];
 /// Largest body of a refusal that is read, in bytes.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
 /// What to do about a server that wants a token.
-const TOKEN_ADVICE: &str = "; the server wants a token: give it a `credential`, with `list_as` for the list of its tools";
+const TOKEN_ADVICE: &str =
+    "; the server wants a token: give it a `credential`, with `list_as` for the list of its tools";
 /// Characters of a refusal that are quoted.
 const QUOTED: usize = 200;
 

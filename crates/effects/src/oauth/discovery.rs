@@ -209,7 +209,10 @@ impl HttpAuthorizationServers {
         let openid = checked(&openid, client.plain_http)?;
         let before_path = |well_known: &str| {
             let mut url = root.clone();
-            url.set_path(&format!("{well_known}{}", root.path().trim_end_matches('/')));
+            url.set_path(&format!(
+                "{well_known}{}",
+                root.path().trim_end_matches('/')
+            ));
             url
         };
         let mut places = vec![openid, before_path(OAUTH)];

@@ -57,7 +57,10 @@ impl HttpAuthorizationServers {
         let answer: RegistrationAnswer = json::decode(&body, Profile::NOTICE)
             .map_err(|error| wrong(format!("the registration at {}: {error}", host_of(url))))?;
         let secret = answer.client_secret.filter(|secret| !secret.is_empty());
-        let longest = answer.client_id.len().max(secret.as_ref().map_or(0, String::len));
+        let longest = answer
+            .client_id
+            .len()
+            .max(secret.as_ref().map_or(0, String::len));
         if answer.client_id.is_empty() || longest > CREDENTIAL_BYTES {
             let message = format!(
                 "{} registered a client with an id or secret of {longest} bytes, not 1 to {CREDENTIAL_BYTES}",
@@ -92,12 +95,7 @@ fn method_for(supported: Option<&[String]>) -> &'static str {
 }
 
 /// Builds the order of a registration.
-fn order(
-    client: &OAuthClient,
-    endpoints: &Endpoints,
-    redirect_uri: &str,
-    method: &str,
-) -> Value {
+fn order(client: &OAuthClient, endpoints: &Endpoints, redirect_uri: &str, method: &str) -> Value {
     // A client with a redirect address of its own machine is a native one (OpenID Connect Registration 1.0, section 2).
     let kind = match redirect_uri.starts_with("http://") {
         true => "native",

@@ -54,7 +54,11 @@ impl HttpAuthorizationServers {
     ) -> Result<ProtectedResource, OAuthFailure> {
         let url = checked(resource, client.plain_http)?;
         let challenge = self.challenge(client, &url).await?;
-        let asked: Vec<String> = challenge.scope.iter().flat_map(|text| words(text)).collect();
+        let asked: Vec<String> = challenge
+            .scope
+            .iter()
+            .flat_map(|text| words(text))
+            .collect();
         let places = match &challenge.resource_metadata {
             Some(named) => vec![checked(named, client.plain_http)?],
             None => well_known(&url),
@@ -209,7 +213,8 @@ mod tests {
             ("Bearer error_scope=\"no\"", None, None),
             ("Basic realm=\"x\"", None, None),
         ] {
-            let headers = HeaderMap::from_iter([(WWW_AUTHENTICATE, HeaderValue::from_static(value))]);
+            let headers =
+                HeaderMap::from_iter([(WWW_AUTHENTICATE, HeaderValue::from_static(value))]);
             let expected = Challenge {
                 resource_metadata: metadata.map(str::to_owned),
                 scope: scope.map(str::to_owned),

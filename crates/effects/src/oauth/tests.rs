@@ -258,10 +258,14 @@ fn unbound(stub: &HttpStub) -> OAuthClient {
 /// request.
 #[tokio::test]
 async fn a_client_is_bound_to_the_server_that_a_resource_names() {
-    let stub = protected(|own| json!({"resource": own, "authorization_servers": [format!("{own}/as")]}));
+    let stub =
+        protected(|own| json!({"resource": own, "authorization_servers": [format!("{own}/as")]}));
     let servers = HttpAuthorizationServers::new().unwrap();
     let redirect = "http://127.0.0.1:1/";
-    let bound = servers.bind_client(&unbound(&stub), redirect).await.unwrap();
+    let bound = servers
+        .bind_client(&unbound(&stub), redirect)
+        .await
+        .unwrap();
     assert_eq!(bound.issuer, Some(stub.url("/as")));
     assert_eq!(bound.resource, Some(stub.url("")));
     let registered = RegisteredClient {
@@ -273,10 +277,16 @@ async fn a_client_is_bound_to_the_server_that_a_resource_names() {
     let seen = stub.seen();
     let order: serde_json::Value = serde_json::from_str(&body(seen.last().unwrap())).unwrap();
     assert_eq!(
-        (&order["token_endpoint_auth_method"], &order["redirect_uris"]),
+        (
+            &order["token_endpoint_auth_method"],
+            &order["redirect_uris"]
+        ),
         (&json!("none"), &json!([redirect]))
     );
-    assert_eq!((&order["scope"], &order["application_type"]), (&json!("tools"), &json!("native")));
+    assert_eq!(
+        (&order["scope"], &order["application_type"]),
+        (&json!("tools"), &json!("native"))
+    );
 
     let own = unbound(&stub).bound_as(&bound);
     let request = AuthorizationRequest {
@@ -286,19 +296,28 @@ async fn a_client_is_bound_to_the_server_that_a_resource_names() {
     };
     let url = servers.authorization_url(&own, &request).await.unwrap();
     let encoded = stub.url("").replace(':', "%3A").replace('/', "%2F");
-    assert!(url.contains("client_id=made-1") && url.ends_with(&format!("&scope=tools&resource={encoded}")), "{url}");
+    assert!(
+        url.contains("client_id=made-1")
+            && url.ends_with(&format!("&scope=tools&resource={encoded}")),
+        "{url}"
+    );
     servers.request_token(&own, &code(None)).await.unwrap();
     let seen = stub.seen();
     let sent = body(seen.last().unwrap());
-    assert!(sent.ends_with(&format!("&resource={encoded}&client_id=made-1")), "{sent}");
+    assert!(
+        sent.ends_with(&format!("&resource={encoded}&client_id=made-1")),
+        "{sent}"
+    );
 }
 
 #[tokio::test]
 async fn metadata_about_another_resource_is_refused() {
-    let stub = protected(|own| {
-        json!({"resource": "https://other.example/mcp", "authorization_servers": [format!("{own}/as")]})
-    });
+    let stub = protected(
+        |own| json!({"resource": "https://other.example/mcp", "authorization_servers": [format!("{own}/as")]}),
+    );
     let servers = HttpAuthorizationServers::new().unwrap();
-    let refused = servers.bind_client(&unbound(&stub), "http://127.0.0.1:1/").await;
+    let refused = servers
+        .bind_client(&unbound(&stub), "http://127.0.0.1:1/")
+        .await;
     assert_eq!(refused.unwrap_err().fault, OAuthFault::Forbidden);
 }

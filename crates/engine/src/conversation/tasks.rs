@@ -137,10 +137,9 @@ impl TaskState {
     pub fn is_final(self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::Canceled | Self::Rejected => true,
-            Self::Submitted
-            | Self::Working
-            | Self::InputRequired
-            | Self::AuthorizationRequired => false,
+            Self::Submitted | Self::Working | Self::InputRequired | Self::AuthorizationRequired => {
+                false
+            }
         }
     }
 

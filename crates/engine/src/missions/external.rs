@@ -175,7 +175,8 @@ fn no_result(record: &AssignmentRecord) -> StepFailure {
         record.offer.expires_at,
     );
     if record.state == AssignmentState::Closed {
-        let message = format!("the {role}'s assignment `{id}` was closed, because the mission was stopped");
+        let message =
+            format!("the {role}'s assignment `{id}` was closed, because the mission was stopped");
         return failure(ErrorKind::SystemError, ErrorCode::Cancelled, message);
     }
     let message = match &record.lease {

@@ -104,7 +104,11 @@ impl Call {
                 let elicitations = [page.elicitation(id)];
                 let data = json!({"elicitations": elicitations});
                 let message = error.to_string();
-                Err(ErrorData::new(URL_ELICITATION_REQUIRED, message, Some(data)))
+                Err(ErrorData::new(
+                    URL_ELICITATION_REQUIRED,
+                    message,
+                    Some(data),
+                ))
             }
             LinkMode::Rounds => {
                 let pending = PendingQuestion::Connect {

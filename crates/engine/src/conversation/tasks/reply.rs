@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::begin::checked;
 use super::standing::{RoutedDocument, routed};
-use super::thread::{asked_back, missing_account};
 use super::thread::{Origin, Thread, wishes};
+use super::thread::{asked_back, missing_account};
 use super::{TaskKey, TaskMessage, TaskService, TaskState};
 use crate::conversation::requests::{ActiveRequest, Clarification};
 use crate::execution::runs::RunView;

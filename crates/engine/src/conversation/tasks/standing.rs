@@ -221,7 +221,10 @@ mod tests {
             (RunStatus::RollingBack, TaskState::Working),
             (RunStatus::AwaitingParameters, TaskState::InputRequired),
             (RunStatus::AwaitingConfirmation, TaskState::InputRequired),
-            (RunStatus::AwaitingApproval, TaskState::AuthorizationRequired),
+            (
+                RunStatus::AwaitingApproval,
+                TaskState::AuthorizationRequired,
+            ),
             (RunStatus::Completed, TaskState::Completed),
             (RunStatus::Incomplete, TaskState::Completed),
             (RunStatus::Aborted, TaskState::Canceled),

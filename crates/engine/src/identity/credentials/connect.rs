@@ -85,7 +85,11 @@ impl CredentialService {
             state: self.keys()?.seal_text(CONNECTION, &pending)?,
             code_challenge: challenge,
         };
-        let url = self.ports.servers.authorization_url(&client, &request).await;
+        let url = self
+            .ports
+            .servers
+            .authorization_url(&client, &request)
+            .await;
         Ok(ConnectionStart {
             authorization_url: url.map_err(|failure| failed(&failure))?,
             redirect_uri,

@@ -10,7 +10,8 @@ use charter_contract::link_graph::SkillGrants;
 use charter_contract::validate::parse;
 use charter_effects::{
     AuthorizationRequest, BoundClient, ClientAuth, ClientRegistration, OAuthClient, OAuthFailure,
-    OAuthFault, PlainHttp, RegisteredClient, Secret, SecretSource, ServerLocation, StaticSecret, TokenGrant, TokenSet,
+    OAuthFault, PlainHttp, RegisteredClient, Secret, SecretSource, ServerLocation, StaticSecret,
+    TokenGrant, TokenSet,
 };
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::clock::SimulatedClock;
@@ -175,7 +176,10 @@ fn rig() -> Rig {
             ),
             (
                 label("open"),
-                definition(CredentialKind::AuthorizationCode(unregistered), "api.example"),
+                definition(
+                    CredentialKind::AuthorizationCode(unregistered),
+                    "api.example",
+                ),
             ),
             (
                 label("robot"),
