@@ -86,8 +86,8 @@ pub struct McpServerOptions {
     pub offers: bool,
 }
 
-/// Source of the secret with which a server's own connection lists its tools. It is asked before each connection, because
-/// tokens expire.
+/// Source of the secret with which a server's own connection lists its tools. It is read before each connection,
+/// because tokens expire.
 #[async_trait]
 pub trait ListingSecret: fmt::Debug + Send + Sync {
     /// Returns the present secret.

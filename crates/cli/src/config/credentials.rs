@@ -50,7 +50,7 @@ pub(crate) struct CredentialConfig {
     /// For `static`: where the secret is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<StaticSecretConfig>,
-    /// The issuer of the authorization server. Its addresses are discovered unless `token_url` is given. Without either,
+    /// The issuer of the authorization server. Its addresses are discovered unless `token_url` is given. Without both,
     /// the server is the one that `resource` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) issuer: Option<String>,

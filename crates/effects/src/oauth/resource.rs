@@ -1,6 +1,6 @@
-//! The metadata of a protected resource (RFC 9728): which authorization server issues tokens for it, as the authorization
-//! of the Model Context Protocol uses it. Everything in it is the resource's word: the addresses are checked before they
-//! are used, and pass the egress wall. Must not know tokens.
+//! The metadata of a protected resource (RFC 9728): which authorization server issues tokens for it, as the
+//! authorization of the Model Context Protocol uses it. Nothing in it is trusted: the addresses are checked before
+//! they are used, and pass the egress wall. Must not know tokens.
 
 use charter_contract::json::{self, Profile};
 use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};

@@ -3,8 +3,8 @@
 //! A task is not stored: it is a request with its outcome, or a mission. Its id is the id of its first request, or the
 //! mission's, so it is found again after a restart. It is visible to the user who started it and to the tenant's
 //! operators. Its state is read from the request's answer and from its runs. A reply to a request that lacked
-//! parameters, or an account, is a separate request, whose id follows from the first one's; a mission accepts no replies. Must not know
-//! the protocol.
+//! parameters or an account is a separate request, whose id follows from the first one's; a mission accepts no
+//! replies. Must not know the protocol.
 
 mod accounts;
 mod begin;

@@ -1,6 +1,6 @@
-//! Calls that lack an account of the client's user. A client that can open links (elicitation in URL mode) sends its user
-//! to the page on which the account is connected, and the call is made again: nothing was called before. Other clients
-//! get the failure, with the link. Must not know how an account is connected.
+//! Calls that lack an account of the client's user. A client that can open links (elicitation in URL mode) sends its
+//! user to the page on which the account is connected, and the call is made again: nothing was called before. Other
+//! clients get the failure, with the link. Must not know how an account is connected.
 
 use std::sync::Arc;
 use std::time::Duration;

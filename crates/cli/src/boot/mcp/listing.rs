@@ -1,5 +1,5 @@
-//! The secrets with which MCP servers list their tools. Servers are connected before the engine, which has the credentials:
-//! until it has started, a server that needs a secret is not connected.
+//! The secrets with which MCP servers list their tools. Servers are connected before the engine has started, which has
+//! the credentials: until then, a server that needs a secret is not connected.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};

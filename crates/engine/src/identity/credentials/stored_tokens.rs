@@ -29,7 +29,7 @@ pub(super) struct StoredTokens {
     /// The user's newest token of the identity provider, for an exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) subject_token: Option<String>,
-    /// What the account was connected with, if that is not in the configuration.
+    /// The client that the account was connected with, if the configuration leaves it open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) client: Option<BoundClient>,
 }
