@@ -36,8 +36,8 @@ pub use account::{ChangeState, RunAccount, RunChange, UndoneReason, UndoneStep};
 pub use command::{Command, IllegalTransition, Report, RunOrder, StepStart};
 pub use content::content_references;
 pub use event::{
-    ApprovalRequest, DocumentPin, EffectStart, ErrorKind, ResultSource, RunEvent, RunPrerequisites,
-    RunStart, SkipReason, StepFailure, StepYield, StopCause, TokenUsage,
+    ApprovalRequest, DocumentPin, EffectStart, ErrorKind, MissingAccount, ResultSource, RunEvent,
+    RunPrerequisites, RunStart, SkipReason, StepFailure, StepYield, StopCause, TokenUsage,
 };
 pub use fold_error::FoldError;
 pub use next::Next;

@@ -108,9 +108,9 @@ pub use egress::{HostPattern, HostPatternError};
 pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};
 pub use http::{PlainHttp, base as operator_address};
 pub use mcp::{
-    ImportedTool, Imports, McpServerOptions, McpServerState, McpServers, McpTransport,
-    SecretHeader, ServerCredential, ServerImports, ServerOffers, SkippedTool, ToolSelection,
-    import_tools, prompt_tool, resource_tool,
+    ImportedTool, Imports, ListingSecret, McpServerOptions, McpServerState, McpServers,
+    McpTransport, SecretHeader, ServerCredential, ServerImports, ServerOffers, SkippedTool,
+    ToolSelection, import_tools, prompt_tool, resource_tool,
 };
 pub use models::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelListener, ModelOptions,
@@ -119,9 +119,9 @@ pub use models::{
     StructuredOutput, TargetError, Temperature, TenantModels, TokenLimit, Usage,
 };
 pub use oauth::{
-    AuthorizationRequest, AuthorizationServers, ClientAuth, HttpAuthorizationServers,
-    NoAuthorizationServers, OAuthClient, OAuthFailure, OAuthFault, ServerLocation, TokenGrant,
-    TokenSet,
+    AuthorizationRequest, AuthorizationServers, BoundClient, ClientAuth, ClientRegistration,
+    HttpAuthorizationServers, NoAuthorizationServers, OAuthClient, OAuthFailure, OAuthFault,
+    RegisteredClient, ServerLocation, TokenGrant, TokenSet,
 };
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};

@@ -115,6 +115,7 @@ fn failure(kind: ErrorKind) -> StepFailure {
         code: "tool_failed".into(),
         message: "it broke".into(),
         retryable: false,
+        account: None,
     }
 }
 

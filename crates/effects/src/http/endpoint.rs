@@ -4,6 +4,9 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
+/// The suffix of an issuer for its discovery document (OpenID Connect Discovery 1.0, section 4).
+pub(crate) const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
+
 /// Hosts to which connections without TLS are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PlainHttp {
@@ -34,10 +37,10 @@ pub fn base(text: &str, plain_http: PlainHttp) -> Result<Url, &'static str> {
     Ok(url)
 }
 
-/// Returns the address of an issuer's discovery document (OpenID Connect Discovery 1.0, section 4).
+/// Returns the address of an issuer's discovery document.
 pub(crate) fn openid_configuration(issuer: &str) -> String {
     let issuer = issuer.trim_end_matches('/');
-    format!("{issuer}/.well-known/openid-configuration")
+    format!("{issuer}{OPENID_CONFIGURATION}")
 }
 
 fn is_loopback(url: &Url) -> bool {

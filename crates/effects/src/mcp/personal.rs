@@ -8,18 +8,16 @@ use std::time::{Duration, Instant};
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::ids::Label;
-use reqwest::Url;
-use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::keep::Keeper;
-use super::{Imports, McpServerOptions, McpTransport, SecretHeader, Server, ServerCredential};
+use super::secret_options::{check_hosts, with_secret};
+use super::{Imports, McpServerOptions, Server, ServerCredential};
+use crate::Sandbox;
 use crate::call::ToolCall;
-use crate::egress::EgressPolicy;
 use crate::outcome::Failure;
-use crate::{HostPattern, Sandbox, ServerHome};
 
 /// Most personal connections of this process; a further one closes the one that was idle longest.
 const MAX_CONNECTIONS: usize = 64;
@@ -72,13 +70,8 @@ impl PersonalConnections {
             );
             return Err(Failure::new(ErrorType::PermissionError, message));
         };
-        if !is_for_server(options, &call.egress) {
-            let message = format!(
-                "the credential `{}` is not for the host of the MCP server `{}`, which its `hosts` do not list",
-                credential.name, options.name
-            );
-            return Err(Failure::new(ErrorType::PermissionError, message));
-        }
+        check_hosts(options, credential, &call.egress)
+            .map_err(|message| Failure::new(ErrorType::PermissionError, message))?;
         let key: ConnectionKey = (options.name.clone(), Sha256::digest(secret).into());
         let mut open = self.lock();
         let now = Instant::now();
@@ -122,25 +115,6 @@ impl PersonalConnections {
     }
 }
 
-/// Whether a secret may be sent to a server: its credential lists the host, or no hosts at all. The secret of a program
-/// stays on this machine.
-fn is_for_server(options: &McpServerOptions, hosts: &[HostPattern]) -> bool {
-    let McpTransport::Http { url, .. } = &options.transport else {
-        return true;
-    };
-    let url = Url::parse(url).ok();
-    let host = url.as_ref().and_then(Url::host_str);
-    let port = url.as_ref().and_then(Url::port_or_known_default);
-    let is_listed = match (host, port) {
-        (Some(host), Some(port)) => {
-            let hosts = EgressPolicy::new(hosts.to_vec());
-            hosts.lists(host.trim_matches(['[', ']']), port)
-        }
-        (_, _) => false,
-    };
-    hosts.is_empty() || is_listed
-}
-
 /// Closes unused connections, as long as there are any owners of them.
 pub(super) async fn close_idle_forever(connections: Weak<PersonalConnections>) {
     loop {
@@ -152,50 +126,6 @@ pub(super) async fn close_idle_forever(connections: Weak<PersonalConnections>) {
     }
 }
 
-impl McpServerOptions {
-    /// Names the credential of the server in the document of a tool.
-    pub(super) fn add_credential(&self, document: &mut Value) {
-        if let Some(credential) = &self.credential {
-            let named = json!({"name": credential.name, "variable": credential.variable});
-            document["credentials"] = json!([named]);
-        }
-    }
-}
-
-/// Returns the options of a server with a secret.
-fn with_secret(
-    options: &McpServerOptions,
-    credential: &ServerCredential,
-    secret: &str,
-) -> McpServerOptions {
-    let mut own = options.clone();
-    let variable = &credential.variable;
-    match &mut own.transport {
-        McpTransport::Stdio {
-            home, environment, ..
-        } => {
-            // What the program keeps of one user is not for the next one.
-            *home = ServerHome::OfProcess;
-            environment.retain(|(name, _)| name != variable);
-            environment.push((variable.clone(), secret.to_owned()));
-        }
-        McpTransport::Http { headers, .. } => {
-            let name = &credential.header;
-            headers.retain(|header| !header.name.eq_ignore_ascii_case(name));
-            let value = match name.eq_ignore_ascii_case("authorization") {
-                true => format!("Bearer {secret}"),
-                false => secret.to_owned(),
-            };
-            headers.push(SecretHeader {
-                name: name.clone(),
-                variable: variable.clone(),
-                value,
-            });
-        }
-    }
-    own
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -203,8 +133,10 @@ mod tests {
     use charter_contract::ids::ToolId;
     use serde_json::Map;
 
+    use super::super::McpTransport;
     use super::super::fake::{options, sandbox};
     use super::*;
+    use crate::ServerHome;
     use crate::call::{DryRun, Limits, McpTool, Repeat, Target, ToolImplementation};
     use crate::room::UnlimitedOutput;
 

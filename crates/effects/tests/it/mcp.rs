@@ -99,6 +99,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
         refresh: Duration::from_secs(300),
         trace: TraceContext::default(),
         credential: None,
+        listing: None,
         asks: false,
         offers: false,
     };

@@ -168,9 +168,12 @@ fn playbook_schema(playbook: &Playbook) -> JsonObject {
 /// Calls a pinned document.
 async fn call_document(
     entry: PinnedEntry,
-    call: Call,
+    mut call: Call,
     arguments: JsonObject,
 ) -> Result<CallToolResponse, ErrorData> {
+    if let Err(error) = call.await_account().await {
+        return call.refused(&error);
+    }
     let called = async {
         match &entry.document {
             PinnedDocument::Tool(tool) => call_tool(&call, tool.document(), arguments).await,
@@ -188,7 +191,7 @@ async fn call_document(
     };
     match until_cancelled(&call, called).await {
         Ok(response) => response,
-        Err(error) => Ok(call.failed(&error).into()),
+        Err(error) => call.refused(&error),
     }
 }
 
@@ -206,7 +209,10 @@ async fn call_tool(
     Ok(match linked.follow(call).await? {
         LinkedOutcome::Ended(CallEnd::Result(result)) => Ok(result_of(result)?.into()),
         LinkedOutcome::Ended(CallEnd::Error(error)) => Err(protocol_error_of(error)?),
-        LinkedOutcome::Report(work) => Ok(report(tool, *work)?.into()),
+        LinkedOutcome::Report(work) => match call.lacks_account(&work) {
+            Some(error) => return Err(error),
+            None => Ok(report(tool, *work)?.into()),
+        },
         LinkedOutcome::Asks(asks) => Ok(asks.into()),
         LinkedOutcome::Task(task) => Ok((*task).into()),
     })

@@ -105,7 +105,7 @@ impl CredentialService {
         }
     }
 
-    async fn tokens_of(
+    pub(super) async fn tokens_of(
         &self,
         key: &AccountKey,
     ) -> Result<(ConnectedAccount, StoredTokens), EngineError> {
@@ -155,15 +155,19 @@ impl CredentialService {
         }
         let renewal = Renewal::for_credential(credential);
         let renewal = renewal.ok_or_else(|| self.required(key, "is not one of a user"))?;
+        let client = tokens.client(renewal.client);
         let grants = renewal.grants(&tokens);
         let was_live = !grants.is_empty();
+        // A registration that its server has forgotten is made again with the next connection.
+        let is_registered = tokens.client.is_some();
+        let is_over = |fault: OAuthFault| {
+            fault == OAuthFault::Refused || (is_registered && fault == OAuthFault::Misconfigured)
+        };
         for grant in grants {
-            let issued = self.ports.servers.request_token(renewal.client, &grant);
+            let issued = self.ports.servers.request_token(&client, &grant);
             match issued.await {
-                Ok(issued) => {
-                    return self.stored(renewal.client, &account, tokens, issued).await;
-                }
-                Err(failure) if failure.fault == OAuthFault::Refused => {
+                Ok(issued) => return self.stored(&client, &account, tokens, issued).await,
+                Err(failure) if is_over(failure.fault) => {
                     tracing::info!(
                         tenant.id = %key.tenant_id, user.id = %key.user_id, credential = %key.credential,
                         reason = %failure, "an authorization server refused to renew an account"
@@ -179,7 +183,7 @@ impl CredentialService {
         }
         let why = match renewal.exchange {
             Some(exchange) => format!(
-                "has ended: a request with a current token of the issuer {:?} renews it",
+                "has ended: it is renewed by a token of the issuer {:?}",
                 exchange.subject_issuer
             ),
             None => "has ended".to_owned(),
