@@ -19,6 +19,7 @@ mod watched;
 
 mod a2a;
 mod addresses;
+mod authorization;
 mod backup;
 mod bad_input;
 mod builtin;
@@ -47,6 +48,7 @@ mod image;
 mod import_api;
 mod intent;
 mod isolation;
+mod keycloak;
 mod keys;
 mod lenses;
 mod mcp;

@@ -4,6 +4,7 @@ mod account;
 mod approvals;
 mod asked;
 mod choices;
+mod content;
 mod growth;
 mod made_up;
 mod memory;
@@ -114,6 +115,7 @@ fn failure(kind: ErrorKind) -> StepFailure {
         code: "tool_failed".into(),
         message: "it broke".into(),
         retryable: false,
+        account: None,
     }
 }
 

@@ -13,7 +13,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, TenantId, UserId};
 use charter_contract::json::{self, Profile};
 use charter_contract::time::Timestamp;
-use charter_effects::{AuthorizationRequest, OAuthClient, OAuthFault, TokenGrant};
+use charter_effects::{AuthorizationRequest, BoundClient, OAuthClient, OAuthFault, TokenGrant};
 use charter_store::connected_account::{AccountKey, ConnectedAccount};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -41,6 +41,8 @@ struct PendingConnection {
     verifier: String,
     redirect_uri: String,
     expires_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<BoundClient>,
 }
 
 impl CredentialService {
@@ -58,6 +60,11 @@ impl CredentialService {
         let credential = self.credential(&caller.tenant, name)?;
         let client = connectable(&credential, name)?;
         let redirect_uri = self.redirect_uri(order.redirect_uri)?;
+        let bound = self.bound(client, &redirect_uri).await?;
+        let client = match &bound {
+            Some(bound) => client.bound_as(bound),
+            None => client.clone(),
+        };
         let verifier = verifier()?;
         let wait = Duration::from_millis(u64::try_from(CONNECTION_WAIT_MS).unwrap_or(u64::MAX));
         let expires_at = moments::after(self.now(), wait);
@@ -69,6 +76,7 @@ impl CredentialService {
             verifier,
             redirect_uri: redirect_uri.clone(),
             expires_at,
+            client: bound,
         };
         let pending = serde_json::to_vec(&pending)
             .map_err(|error| EngineError::internal("writing the state of a connection", error))?;
@@ -77,12 +85,29 @@ impl CredentialService {
             state: self.keys()?.seal_text(CONNECTION, &pending)?,
             code_challenge: challenge,
         };
-        let url = self.ports.servers.authorization_url(client, &request).await;
+        let url = self
+            .ports
+            .servers
+            .authorization_url(&client, &request)
+            .await;
         Ok(ConnectionStart {
             authorization_url: url.map_err(|failure| failed(&failure))?,
             redirect_uri,
             expires_at,
         })
+    }
+
+    /// Binds a client that the configuration leaves open.
+    async fn bound(
+        &self,
+        client: &OAuthClient,
+        redirect_uri: &str,
+    ) -> Result<Option<BoundClient>, EngineError> {
+        if !client.is_unbound() {
+            return Ok(None);
+        }
+        let bound = self.ports.servers.bind_client(client, redirect_uri).await;
+        bound.map(Some).map_err(|failure| failed(&failure))
     }
 
     /// Completes the connection of the caller's account.
@@ -99,13 +124,18 @@ impl CredentialService {
         let credential = self.credential(&caller.tenant, name)?;
         let client = connectable(&credential, name)?;
         let pending = self.pending(caller, name, &code.state)?;
+        let before = StoredTokens {
+            client: pending.client,
+            ..StoredTokens::default()
+        };
+        let client = before.client(client);
         let grant = TokenGrant::AuthorizationCode {
             code: code.code,
             verifier: pending.verifier,
             redirect_uri: pending.redirect_uri,
             issuer: code.iss,
         };
-        let issued = self.ports.servers.request_token(client, &grant).await;
+        let issued = self.ports.servers.request_token(&client, &grant).await;
         let issued = issued.map_err(|failure| match failure.fault {
             OAuthFault::Refused | OAuthFault::Forbidden => {
                 let message =
@@ -117,7 +147,7 @@ impl CredentialService {
         let now = self.now();
         let key = account_key(&caller.tenant, name, &caller.user);
         let expires_at = end_of(&issued, now);
-        let tokens = StoredTokens::default().with_issued(issued);
+        let tokens = before.with_issued(issued);
         let account = ConnectedAccount {
             secret: tokens.seal(self.keys()?, &key)?,
             connected_at: now,
@@ -182,13 +212,19 @@ impl CredentialService {
             tracing::warn!(credential = %account.key.credential, "the tokens of a disconnected account cannot be opened");
             return;
         };
+        let client = tokens.client(client);
         // Revoking a refresh token ends the access tokens that were issued for it (RFC 7009, section 2.1).
         let Some(token) = tokens.refresh_token.or(tokens.access_token) else {
             return;
         };
-        if let Err(failure) = self.ports.servers.revoke_token(client, &token).await {
+        self.revoke_token(&client, &account.key, &token).await;
+    }
+
+    /// Revokes a token of a deleted account at its server.
+    pub(super) async fn revoke_token(&self, client: &OAuthClient, key: &AccountKey, token: &str) {
+        if let Err(failure) = self.ports.servers.revoke_token(client, token).await {
             tracing::warn!(
-                credential = %account.key.credential, reason = %failure,
+                credential = %key.credential, reason = %failure,
                 "a disconnected account could not be revoked at its server"
             );
         }
