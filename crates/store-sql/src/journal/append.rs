@@ -162,10 +162,12 @@ async fn write(tx: &mut Tx<'_>, accepted: &[Accepted<'_>]) -> Result<(), StoreEr
         }
     }
     insert_events(tx, &events).await?;
-    let sql = "UPDATE run SET version = $3, last_hash = $4, updated_at = $5, status = $6, wake_at = $7
+    let sql =
+        "UPDATE run SET version = $3, last_hash = $4, updated_at = $5, status = $6, wake_at = $7
                WHERE tenant_id = $1 AND run_id = $2";
     execute_many(WRITING, tx, sql, &same_phase).await?;
-    let sql = "UPDATE run SET version = $3, last_hash = $4, updated_at = $5, status = $6, wake_at = $7,
+    let sql =
+        "UPDATE run SET version = $3, last_hash = $4, updated_at = $5, status = $6, wake_at = $7,
                phase = $8 WHERE tenant_id = $1 AND run_id = $2";
     execute_many(WRITING, tx, sql, &next_phase)
         .await
