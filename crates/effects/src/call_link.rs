@@ -13,7 +13,7 @@ use charter_contract::bounds::LINKED_EVENTS;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use memory::Kept;
+use memory::MeteredValue;
 
 pub use memory::LinkMemory;
 
@@ -76,7 +76,7 @@ struct SharedLink {
 
 #[derive(Default)]
 struct LinkState {
-    events: VecDeque<Kept<CallEvent>>,
+    events: VecDeque<MeteredValue<CallEvent>>,
     /// Open questions: requests of the protocol, by the server's keys.
     questions: Map<String, Value>,
     /// Given answers that the call has not taken.
@@ -85,7 +85,7 @@ struct LinkState {
     is_task: bool,
     is_cancelled: bool,
     has_ended: bool,
-    end: Option<Kept<CallEnd>>,
+    end: Option<MeteredValue<CallEnd>>,
 }
 
 impl fmt::Debug for CallLink {

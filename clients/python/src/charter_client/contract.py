@@ -1994,6 +1994,15 @@ class MemoryVersion(Wire):
     """The content."""
 
 
+class MissingAccount(Wire):
+    """An account that a call lacked: the call succeeds after its user has connected it."""
+
+    connect_url: str | None = None
+    """The page on which the user connects the account; absent for a server without a public address."""
+    credential: str
+    """The credential that the tool names."""
+
+
 class MissionArtifact(Wire):
     """An artifact of a mission, with its position among the mission's artifacts."""
 
@@ -4261,6 +4270,8 @@ class StepEdge(Wire):
 class StepFailure(Wire):
     """The failure of a step."""
 
+    account: MissingAccount | None = None
+    """The account of the user that the call lacked."""
     code: str
     """The stable code, e.g. `tool_failed`."""
     kind: Literal["input_error", "execution_error", "resource_error", "permission_error", "timeout_error", "system_error"] | str

@@ -249,11 +249,15 @@ fn a_call_without_its_account_goes_on_when_the_account_is_connected() {
         let shown: Value = serde_json::from_str(&shown).unwrap();
         (shown["status"]["state"] == "TASK_STATE_COMPLETED").then_some(())
     });
-    let seen = stub.seen();
-    let calls = seen.iter().filter(|request| request.path == "/backups");
-    let sent: Vec<_> = calls
-        .map(|request| request.headers["authorization"].as_str())
-        .collect();
     let expected = ["mia", "ben"].map(|user| format!("Bearer tok-{user}-{MARK}"));
-    assert_eq!(sent, expected);
+    assert_eq!(presented(&stub), expected);
+}
+
+/// Returns what each call of the tool presented.
+fn presented(stub: &HttpStub) -> Vec<String> {
+    let calls = stub.seen().into_iter();
+    calls
+        .filter(|request| request.path == "/backups")
+        .map(|request| request.headers["authorization"].clone())
+        .collect()
 }

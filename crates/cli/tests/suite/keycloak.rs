@@ -161,7 +161,7 @@ fn answer(request: &Request, _: usize) -> Reply {
 }
 
 #[test]
-#[ignore = "needs a Keycloak: `make check-keycloak`"]
+#[ignore = "started by `make check-keycloak`, which installs Keycloak"]
 fn tokens_of_two_callers_are_exchanged_at_keycloak() {
     let (keycloak, stub) = (Keycloak::start(), HttpStub::start(answer).unwrap());
     let home = Home::with_keys(&[("key-of-ann", "acme", "ann", "admin")])

@@ -27,10 +27,10 @@ impl LinkMemory {
     }
 
     /// Keeps a value of so many bytes; `None` without room.
-    pub(super) fn keep<T>(&self, value: T, bytes: usize) -> Option<Kept<T>> {
+    pub(super) fn keep<T>(&self, value: T, bytes: usize) -> Option<MeteredValue<T>> {
         let units = u32::try_from(bytes.div_ceil(UNIT)).ok()?;
         let room = Arc::clone(&self.0).try_acquire_many_owned(units).ok()?;
-        Some(Kept { value, _room: room })
+        Some(MeteredValue { value, _room: room })
     }
 }
 
@@ -41,7 +41,7 @@ impl Default for LinkMemory {
 }
 
 /// A kept value, with its part of the memory.
-pub(super) struct Kept<T> {
+pub(super) struct MeteredValue<T> {
     pub(super) value: T,
     _room: OwnedSemaphorePermit,
 }
