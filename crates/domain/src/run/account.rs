@@ -109,7 +109,9 @@ impl<'r> RunAccount<'r> {
         let written = run.steps().written().filter(|_| !run.is_dry_run());
         let doubted: BTreeSet<&StepId> = run.steps().in_doubt().collect();
         let steps = run.graph().steps().iter().zip(run.steps().states());
-        let forward = steps.filter(|(step, _)| step.reverses.is_none());
+        // The items of a repeated step are listed in its place.
+        let is_listed = |step: &Step| step.reverses.is_none() && run.graph().items_of(step).is_empty();
+        let forward = steps.filter(|(step, _)| is_listed(step));
         Self {
             changes: written.map(|step| change(run, step)).collect(),
             undone: forward

@@ -399,6 +399,13 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "TokenUsage::is_none")]
         tokens: TokenUsage,
     },
+    /// The items of a repeated step were added as steps, and the step waits for them.
+    StepExpanded {
+        /// The repeated step.
+        step: StepId,
+        /// The steps of the items and their reversals.
+        growth: Box<GraphAdditions>,
+    },
     /// A step will not start.
     StepSkipped {
         /// The step.
@@ -472,6 +479,7 @@ impl RunEvent {
                 let added = memory_of_steps(brings.growth.steps.iter());
                 memory_of(output).saturating_add(added)
             }
+            Self::StepExpanded { growth, .. } => memory_of_steps(growth.steps.iter()),
             Self::Confirmed { .. }
             | Self::ApprovalGranted { .. }
             | Self::ApprovalDenied { .. }
@@ -547,6 +555,7 @@ impl RunEvent {
             | Self::ApprovalDenied { .. }
             | Self::RetryScheduled { .. }
             | Self::StepFailed { .. }
+            | Self::StepExpanded { .. }
             | Self::StepSkipped { .. }
             | Self::Paused { .. }
             | Self::Resumed { .. }
@@ -573,5 +582,5 @@ impl RunEvent {
 }
 
 fn memory_of_steps<'s>(steps: impl Iterator<Item = &'s Step>) -> usize {
-    steps.fold(0, |all, step| all.saturating_add(step.action.memory()))
+    steps.fold(0, |all, step| all.saturating_add(step.memory()))
 }

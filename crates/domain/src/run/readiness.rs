@@ -1,6 +1,8 @@
 //! Whether a step may begin, and the next transition of a step whose sources have settled: a worker starts it, or the
 //! machine skips, decides or fails it.
 
+mod repetition;
+
 use std::collections::BTreeMap;
 
 use charter_contract::bounds::{JSON_MEMORY, RUN_MEMORY};
@@ -34,6 +36,9 @@ impl StepReadiness {
     pub(super) fn of_step(run: &Run, at: usize, budget: &mut Budget) -> Self {
         let event = |event| Self::Event(Box::new(event));
         let step = &run.steps.graph.steps()[at];
+        if let Some(event) = repetition::collected(run, step) {
+            return Self::Event(Box::new(event));
+        }
         // The step no longer waits and was approved, so it starts regardless of its expression.
         if run.steps.slots[at].grant.is_some() {
             return Self::Start;
@@ -50,9 +55,11 @@ impl StepReadiness {
         }
         match &step.action {
             StepAction::Call { .. } => Self::Start,
+            StepAction::ForEach {
+                items, max_items, ..
+            } => event(repetition::expanded(run, step, items, *max_items)),
             StepAction::Conclude { output } => {
-                let left = RUN_MEMORY.saturating_sub(run.memory());
-                let mut filling = FillBudget::with_limit(left.min(JSON_MEMORY));
+                let mut filling = FillBudget::with_limit(memory_left(run));
                 event(match resolve(output, run.bindings(), &mut filling) {
                     Ok(output) => decided(step, output),
                     Err(error) => unresolved(step, &error),
@@ -157,6 +164,11 @@ fn holds(run: &Run, expression: &str, budget: &mut Budget) -> Result<bool, Expre
     .into_iter()
     .collect();
     condition.holds(&facts, budget)
+}
+
+/// Returns the memory that a value of the run may still take, in bytes.
+fn memory_left(run: &Run) -> usize {
+    RUN_MEMORY.saturating_sub(run.memory()).min(JSON_MEMORY)
 }
 
 fn skipped(step: &Step, reason: SkipReason) -> RunEvent {

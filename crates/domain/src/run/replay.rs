@@ -104,6 +104,7 @@ pub(super) fn check_event(run: &Run, event: &RunEvent, now: Timestamp) -> Result
         } => check_automatic(run, event),
         RunEvent::Stopping { .. } => expect(run.stop.is_none(), "it is already stopping"),
         RunEvent::FallbackStarted { .. }
+        | RunEvent::StepExpanded { .. }
         | RunEvent::Completed { .. }
         | RunEvent::Failed { .. }
         | RunEvent::RolledBack { .. }

@@ -241,7 +241,7 @@ impl RunSteps {
     /// Records a step's output and settles it.
     pub(super) fn succeed(&mut self, at: usize, output: Value) {
         let step = &self.graph.steps()[at];
-        if step.writes() && step.reverses.is_none() {
+        if step.writes() && !step.repeats() && step.reverses.is_none() {
             self.written.push(at);
         }
         // This also applies to a step whose outcome a person reported.
@@ -282,13 +282,14 @@ impl RunSteps {
             self.slots.push(Slot::before_start(0));
             let waits_for = self.unsettled_sources(at);
             self.slots[at].waits_for = waits_for;
-            if waits_for == 0 {
+            if waits_for == 0 && self.graph.steps()[at].reverses.is_none() {
                 self.ready.insert(at);
             }
         }
         for claim in &growth.claims {
             let at = self.place(&claim.step)?;
             self.slots[at].waits_for = self.unsettled_sources(at);
+            self.ready.remove(&at);
         }
         Ok(())
     }

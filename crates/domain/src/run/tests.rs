@@ -10,6 +10,7 @@ mod memory;
 mod opening;
 mod order;
 mod properties;
+mod repeated;
 mod reported;
 mod rollback;
 mod shown;
@@ -80,6 +81,7 @@ fn read(name: &str, sources: &[&str], after_failure: AfterFailure) -> Step {
         mandate: None,
         unless_changed: None,
         reverses: None,
+        item: None,
     }
 }
 

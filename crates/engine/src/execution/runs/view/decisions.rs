@@ -133,6 +133,7 @@ fn decided_on(event: &RunEvent) -> Option<&StepId> {
         | RunEvent::StepSucceeded { .. }
         | RunEvent::RetryScheduled { .. }
         | RunEvent::StepFailed { .. }
+        | RunEvent::StepExpanded { .. }
         | RunEvent::Paused { .. }
         | RunEvent::Resumed { .. }
         | RunEvent::Stopping { .. }
