@@ -51,7 +51,12 @@ impl ForEach {
             report.meaning(format!("{here}/for_each/items"), "type", message);
         }
         let bounds = [
-            ("max_items", self.max_items, FOR_EACH_ITEMS, "FOR_EACH_ITEMS"),
+            (
+                "max_items",
+                self.max_items,
+                FOR_EACH_ITEMS,
+                "FOR_EACH_ITEMS",
+            ),
             (
                 "concurrency",
                 self.concurrency,

@@ -32,13 +32,19 @@ pub(crate) enum Approvals {
         /// The approval's id.
         id: String,
     },
-    /// Approve exactly the call that you saw.
+    /// Approve exactly the call, or the list of calls, that you saw.
     Approve {
         /// The approval's id.
         id: String,
-        /// The digest of the call that you saw.
+        /// The digest of the call, or of the list, that you saw.
         #[arg(long)]
         digest: String,
+        /// A step whose call is excluded from the list; may be repeated.
+        #[arg(long, value_name = "STEP")]
+        exclude: Vec<String>,
+        /// The number of calls that you approve; required for a list of a destructive playbook.
+        #[arg(long, value_name = "NUMBER")]
+        count: Option<u64>,
         /// The reason.
         #[arg(long)]
         reason: Option<String>,
@@ -100,6 +106,7 @@ pub(crate) async fn run(
 
 async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
     let mut output = None;
+    let mut choice = json!({});
     let (id, what, digest, reason) = match command {
         Approvals::List { state, run, after } => {
             let asked = [
@@ -112,7 +119,16 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
         Approvals::Show { id } => {
             return client.get(&format!("/v1/approvals/{}", encoded(id))).await;
         }
-        Approvals::Approve { id, digest, reason } => (id, "approve", digest, reason),
+        Approvals::Approve {
+            id,
+            digest,
+            exclude,
+            count,
+            reason,
+        } => {
+            choice = json!({"exclude": exclude, "count": count});
+            (id, "approve", digest, reason)
+        }
         Approvals::Reject { id, digest, reason } => (id, "reject", digest, reason),
         Approvals::Report {
             id,
@@ -128,6 +144,9 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
     let mut body = json!({"digest": digest, "reason": reason});
     if let Some(output) = output {
         body["output"] = output;
+    }
+    for (field, value) in choice.as_object().into_iter().flatten() {
+        body[field.as_str()] = value.clone();
     }
     let decided = client.post(&path, Some(&body)).await?;
     let run = decided["call"]["run_id"].as_str().unwrap_or_default();

@@ -15,7 +15,12 @@ impl StepGraph {
         let sources = step.entry.edges.iter();
         let sources = sources.filter_map(|edge| self.step(&edge.from));
         sources
-            .filter(|source| source.item.as_deref().is_some_and(|item| item.of == step.id))
+            .filter(|source| {
+                source
+                    .item
+                    .as_deref()
+                    .is_some_and(|item| item.of == step.id)
+            })
             .collect()
     }
 
@@ -46,7 +51,10 @@ impl StepGraph {
         for (at, value) in items.into_iter().enumerate() {
             let id = numbered(&step.id, at + 1)?;
             let mut edges = needed.clone();
-            if let Some(before) = (at + 1).checked_sub((*concurrency).max(1)).filter(|n| *n > 0) {
+            if let Some(before) = (at + 1)
+                .checked_sub((*concurrency).max(1))
+                .filter(|n| *n > 0)
+            {
                 edges.push(settled(numbered(&step.id, before)?));
             }
             if let Some(reversal) = reversal {

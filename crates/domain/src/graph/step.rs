@@ -361,9 +361,9 @@ impl Step {
     pub fn tool(&self) -> Option<&ToolId> {
         match self.action.each() {
             StepAction::Call { tool, .. } => Some(tool),
-            StepAction::Choose { .. } | StepAction::Conclude { .. } | StepAction::ForEach { .. } => {
-                None
-            }
+            StepAction::Choose { .. }
+            | StepAction::Conclude { .. }
+            | StepAction::ForEach { .. } => None,
         }
     }
 

@@ -268,6 +268,13 @@ pub enum SkipReason {
     Condition,
     /// It writes, its tool does not support dry runs, and the run is a dry run.
     DryRun,
+    /// The approver of a list excluded its call.
+    Excluded {
+        /// The approval's id.
+        approval: ApprovalId,
+        /// The approver.
+        by: UserId,
+    },
 }
 
 /// The reason why a run stops early.

@@ -6,7 +6,7 @@
 use charter_contract::time::Timestamp;
 
 use super::event::{ResultSource, RunEvent, SkipReason, StepYield, StopCause};
-use super::readiness::may_begin;
+use super::readiness::{may_be_decided, may_begin};
 use super::{FoldError, IllegalTransition, Run, StepState};
 use crate::gate::GateDecision;
 
@@ -155,12 +155,12 @@ fn check_beginning(run: &Run, event: &RunEvent, now: Timestamp) -> Result<(), St
             policy_decision,
             ..
         } => {
-            refusal_text(may_begin(run, step))?;
+            refusal_text(may_be_decided(run, step))?;
             let denied = matches!(policy_decision, GateDecision::Deny { .. });
             expect(denied, "the gate did not deny it")
         }
         RunEvent::ApprovalRequested(asked) => {
-            refusal_text(may_begin(run, &asked.step))?;
+            refusal_text(may_be_decided(run, &asked.step))?;
             let digest = asked.call.digest();
             expect(asked.digest == digest, "its digest belongs to another call")?;
             let asks = matches!(asked.policy_decision, GateDecision::NeedsApproval { .. });
@@ -188,6 +188,10 @@ fn check_end(run: &Run, event: &RunEvent) -> Result<(), String> {
             refusal_text(may_begin(run, step))?;
             expect(run.is_dry_run(), "the run is not a dry run")
         }
+        RunEvent::StepSkipped {
+            step,
+            reason: SkipReason::Excluded { approval, .. },
+        } => refusal_text(run.steps.awaiting(step, approval, None)).map(|_| ()),
         RunEvent::StepSucceeded {
             step,
             source: ResultSource::Fresh | ResultSource::Cached,

@@ -192,8 +192,10 @@ impl RunSteps {
     /// Lets a step wait for an approval.
     pub(super) fn request_approval(&mut self, asked: ApprovalRequest) -> Result<(), FoldError> {
         let at = self.place(&asked.step)?;
-        self.slots[at].leave();
-        self.slots[at].state = StepState::AwaitingApproval {
+        let slot = &mut self.slots[at];
+        slot.leave();
+        slot.ahead = slot.waits_for > 0;
+        slot.state = StepState::AwaitingApproval {
             approval: asked.approval,
             digest: asked.digest,
             expires_at: asked.expires_at,
@@ -203,7 +205,7 @@ impl RunSteps {
         Ok(())
     }
 
-    /// Records that a user approved a step's call: the step may start.
+    /// Records that a user approved a step's call: the step may start once its sources have settled.
     pub(super) fn grant(
         &mut self,
         step: &StepId,
@@ -225,8 +227,11 @@ impl RunSteps {
             });
         }
         slot.state = StepState::Pending;
+        let waits = slot.waits_for > 0;
         self.live.remove(&at);
-        self.ready.insert(at);
+        if !waits {
+            self.ready.insert(at);
+        }
         Ok(())
     }
 

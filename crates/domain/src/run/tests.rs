@@ -5,6 +5,7 @@ mod approvals;
 mod asked;
 mod choices;
 mod growth;
+mod listed;
 mod made_up;
 mod memory;
 mod opening;

@@ -9,16 +9,17 @@ use serde_json::{Value, json};
 use super::{decided, failed, memory_left, unresolved};
 use crate::graph::Step;
 use crate::reference::resolve;
+use crate::run::Run;
 use crate::run::event::{ErrorKind, RunEvent};
 use crate::run::standing::StepState;
-use crate::run::Run;
 
 /// The items that a failure names.
 const NAMED: usize = 5;
 
 /// Adds the items of a list, or fails the step if there is no such list.
 pub(super) fn expanded(run: &Run, step: &Step, items: &Value, max_items: usize) -> RunEvent {
-    let refused = |message: String| failed(step, ErrorKind::InputError, "invalid_parameters", &message);
+    let refused =
+        |message: String| failed(step, ErrorKind::InputError, "invalid_parameters", &message);
     let mut filling = FillBudget::with_limit(memory_left(run));
     let items = match resolve(items, run.bindings(), &mut filling) {
         Ok(Value::Array(items)) => items,
@@ -55,17 +56,31 @@ pub(super) fn collected(run: &Run, step: &Step) -> Option<RunEvent> {
         let state = run.steps().state_of(&item.id);
         matches!(state, Some(StepState::Failed { .. }))
     };
-    let failures: Vec<&StepId> = items.iter().filter(has_failed).map(|item| &item.id).collect();
+    let failures: Vec<&StepId> = items
+        .iter()
+        .filter(has_failed)
+        .map(|item| &item.id)
+        .collect();
     if !failures.is_empty() {
         let (count, all) = (failures.len(), items.len());
         let named = failures.iter().take(NAMED);
         let named: Vec<String> = named.map(|item| format!("`{item}`")).collect();
         let message = format!("{count} of {all} items failed: {}", named.join(", "));
-        return Some(failed(step, ErrorKind::ExecutionError, "tool_failed", &message));
+        return Some(failed(
+            step,
+            ErrorKind::ExecutionError,
+            "tool_failed",
+            &message,
+        ));
     }
     let outputs = items.iter().map(|item| run.outputs().get(&item.id));
-    let outputs: Vec<&Value> = outputs.map(|output| output.unwrap_or(&Value::Null)).collect();
-    let memory = outputs.iter().map(|output| memory_of(output)).sum::<usize>();
+    let outputs: Vec<&Value> = outputs
+        .map(|output| output.unwrap_or(&Value::Null))
+        .collect();
+    let memory = outputs
+        .iter()
+        .map(|output| memory_of(output))
+        .sum::<usize>();
     // The outputs are kept with the items, so the step need not fail.
     let collected = if memory > memory_left(run) {
         Value::Null

@@ -72,8 +72,14 @@ fn arguments(run: &Driven, step: &str) -> Value {
 fn each_item_is_a_step_with_its_own_arguments_and_key() {
     let mut run = listed(&three(), 1, AfterFailure::RollBack);
     assert_eq!(run.next(), start(&["lock.1"]));
-    assert_eq!(arguments(&run, "lock.1"), json!({"of": "a", "from": "eu-1"}));
-    assert_eq!(arguments(&run, "lock.3"), json!({"of": "c", "from": "eu-1"}));
+    assert_eq!(
+        arguments(&run, "lock.1"),
+        json!({"of": "a", "from": "eu-1"})
+    );
+    assert_eq!(
+        arguments(&run, "lock.3"),
+        json!({"of": "c", "from": "eu-1"})
+    );
     let keys = ["lock.1", "lock.2"].map(|step| run.run.idempotency_key(&id(step)));
     assert_ne!(keys[0], keys[1]);
     for step in ["lock.1", "lock.2", "lock.3"] {
@@ -84,7 +90,12 @@ fn each_item_is_a_step_with_its_own_arguments_and_key() {
     assert_eq!(run.run.outputs()[&id("lock")], collected);
     run.done("after");
     assert_eq!(run.outcome(), "completed");
-    let written: Vec<&str> = run.run.steps().written().map(|step| step.id.as_str()).collect();
+    let written: Vec<&str> = run
+        .run
+        .steps()
+        .written()
+        .map(|step| step.id.as_str())
+        .collect();
     assert_eq!(written, ["lock.1", "lock.2", "lock.3"]);
     let again = Run::replay(run.journal.clone()).unwrap();
     assert_eq!(again.state_digest(), run.run.state_digest());
@@ -140,11 +151,17 @@ fn a_step_with_a_failed_item_fails_after_the_others() {
     run.begin("lock.2").unwrap();
     run.fail("lock.2").unwrap();
     run.done("lock.3");
-    assert_eq!((run.state("lock"), run.state("after")), ("failed", "skipped"));
+    assert_eq!(
+        (run.state("lock"), run.state("after")),
+        ("failed", "skipped")
+    );
     let Some(StepState::Failed { failure }) = run.run.steps().state_of(&id("lock")) else {
         panic!("it failed");
     };
-    assert!(failure.message.ends_with("1 of 3 items failed: `lock.2`"), "{failure:?}");
+    assert!(
+        failure.message.ends_with("1 of 3 items failed: `lock.2`"),
+        "{failure:?}"
+    );
 }
 
 #[test]
@@ -153,8 +170,14 @@ fn a_list_without_items_has_no_outputs_and_a_wrong_list_fails_the_step() {
     assert_eq!(run.run.outputs()[&id("lock")], json!([]));
     assert_eq!(run.next(), start(&["after"]));
     for (items, message) in [
-        (json!({"a": 1}), "`for_each` needs a list, and its `items` is none"),
-        (json!([1, 2, 3, 4]), "the list has 4 items, more than the limit of 3"),
+        (
+            json!({"a": 1}),
+            "`for_each` needs a list, and its `items` is none",
+        ),
+        (
+            json!([1, 2, 3, 4]),
+            "the list has 4 items, more than the limit of 3",
+        ),
     ] {
         let run = listed(&items, 1, AfterFailure::Abort);
         let Some(StepState::Failed { failure }) = run.run.steps().state_of(&id("lock")) else {

@@ -1,5 +1,5 @@
-//! Steps of a question, and items of a list, that wait for the rate limit of their tool. Within a maximum time, the limit delays a step and
-//! does not fail it.
+//! Steps of a question, and items of a list, that wait for the rate limit of their tool. Within a maximum time, the
+//! limit delays a step and does not fail it.
 //!
 //! The queue is in memory only: after a restart the driver asks about the step again.
 
@@ -94,7 +94,7 @@ impl RunDriver<'_> {
             self.turns.take(id);
             return true;
         };
-        // A question may wait, and so may an item of a list; any other confirmed change does not begin at another time.
+        // A question may wait, and so may an item of a list. Another confirmed change does not begin at another time.
         let wait = Duration::from_millis(too_soon.wait_ms);
         let may_wait = self.pinned.workspace.kind == RunKind::Skill || is_of_list(run, id);
         if may_wait && self.turns.wait(id, at, wait) {
