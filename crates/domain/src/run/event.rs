@@ -6,6 +6,7 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{ApprovalId, Label, RunId, StepId, UserId};
 use charter_contract::json::{memory_of, memory_of_fields};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -300,6 +301,22 @@ pub enum StopCause {
     /// It used up its token budget (B002-17).
     #[serde(alias = "tokens_used_up")]
     TokenBudgetExhausted,
+}
+
+impl StopCause {
+    /// Returns the status of a run that ends for this cause without a write, if a person rejected a call or a rule
+    /// refused it.
+    #[must_use]
+    pub fn refusal(&self) -> Option<RunStatus> {
+        let Self::Failure { failure, .. } = self else {
+            return None;
+        };
+        match failure.code.as_str() {
+            "approval_rejected" => Some(RunStatus::Rejected),
+            "policy_denied" | "guardrail_blocked" => Some(RunStatus::Denied),
+            _ => None,
+        }
+    }
 }
 
 /// One event.

@@ -99,7 +99,7 @@ pub(super) fn check_event(run: &Run, event: &RunEvent, now: Timestamp) -> Result
         RunEvent::Paused { .. } => expect(!run.paused && run.stop.is_none(), "it cannot be paused"),
         RunEvent::Resumed { .. } => expect(run.paused, "it is not paused"),
         RunEvent::Stopping {
-            cause: StopCause::TokenBudgetExhausted,
+            cause: StopCause::TokenBudgetExhausted | StopCause::Failure { .. },
             ..
         } => check_automatic(run, event),
         RunEvent::Stopping { .. } => expect(run.stop.is_none(), "it is already stopping"),

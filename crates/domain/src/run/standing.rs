@@ -187,7 +187,7 @@ impl RunOutcome {
             Self::Failed {
                 cause: StopCause::TokenBudgetExhausted,
             } => RunStatus::BudgetExceeded,
-            Self::Failed { .. } => RunStatus::Failed,
+            Self::Failed { cause } => cause.refusal().unwrap_or(RunStatus::Failed),
             Self::RolledBack { .. } => RunStatus::RolledBack,
             Self::RollbackFailed { .. } => RunStatus::RollbackFailed,
         }

@@ -164,6 +164,8 @@ impl Question {
             | RunStatus::Incomplete
             | RunStatus::Failed
             | RunStatus::Aborted
+            | RunStatus::Rejected
+            | RunStatus::Denied
             | RunStatus::BudgetExceeded
             | RunStatus::RolledBack
             | RunStatus::RollbackFailed => None,

@@ -45,7 +45,7 @@ fn the_list_is_known_before_the_first_write() {
     assert_eq!(run.run.askable_ahead(), [id("b"), id("c")]);
     run.ask_for(&["a", "b", "c"]);
     assert_eq!(run.run.status().as_str(), "awaiting_approval");
-    assert_eq!(run.run.askable_ahead(), []);
+    assert!(run.run.askable_ahead().is_empty());
     for step in ["a", "b", "c"] {
         run.grant(step).unwrap();
     }
@@ -123,11 +123,46 @@ fn a_rejected_list_writes_nothing() {
         step: id("a"),
         approval: approval(7),
         by: Some(user("approver")),
-        failure: failure(ErrorKind::PermissionError),
+        failure: rejected(),
     };
     run.command(refuse).unwrap();
     assert_eq!((run.state("b"), run.state("c")), ("cancelled", "cancelled"));
-    assert!(run.run.steps().wrote_nothing());
+    assert_eq!(run.outcome(), "rejected");
+}
+
+fn rejected() -> StepFailure {
+    StepFailure {
+        code: "approval_rejected".into(),
+        ..failure(ErrorKind::PermissionError)
+    }
+}
+
+/// A rejection, or a denial, after a write reverses what was written, whatever the failed step asks for.
+#[test]
+fn a_refusal_after_a_write_rolls_back() {
+    for (has_reversal, outcome) in [(true, "rolled_back"), (false, "rollback_failed")] {
+        let mut later = write("b", &["a"]);
+        later.after_failure = AfterFailure::Abort;
+        let mut steps = vec![write("a", &[]), later];
+        steps.extend(has_reversal.then(|| reversal("undo_a", "a")));
+        let mut run = Driven::new(steps);
+        run.done("a");
+        run.begin_with("b", deny(RuleKind::Policy)).unwrap();
+        if has_reversal {
+            run.done("undo_a");
+        }
+        assert_eq!(run.outcome(), outcome);
+        let cause = match run.run.outcome() {
+            Some(RunOutcome::RolledBack { cause } | RunOutcome::RollbackFailed { cause, .. }) => {
+                cause
+            }
+            other => panic!("{other:?}"),
+        };
+        let StopCause::Failure { failure, .. } = cause else {
+            panic!("{cause:?}");
+        };
+        assert_eq!(failure.code, "policy_denied");
+    }
 }
 
 /// A later call that the gate denies is refused before the others are asked about.
@@ -139,7 +174,7 @@ fn a_later_call_is_refused_ahead() {
         matches!(events[0], RunEvent::StepRefused { .. }),
         "{events:?}"
     );
-    assert!(run.run.steps().wrote_nothing());
+    assert_eq!(run.outcome(), "denied");
 }
 
 /// Writes with conditions of their own, reversals and reads are not asked about ahead.
