@@ -56,7 +56,7 @@ def test_a_change_waits_for_parameters_confirmation_and_approval(
         bob.approvals.approve(approval.approval_id, seen.digest)
 
     run = charter.runs.wait(run.run_id)
-    assert run.status == "rolled_back" and server.notice.read_text(encoding="utf-8") == "Open every day."
+    assert run.status == "rejected" and server.notice.read_text(encoding="utf-8") == "Open every day."
     failure = next(step.failure for step in run.steps if step.failure)
     assert failure.code == "approval_rejected"
     replay = charter.runs.replay(run.run_id)

@@ -483,7 +483,7 @@ fn b003_5_guardrails_and_policies_bear_on_plans() {
         let ann = server.key("ann");
         let run = ann.post("/v1/runs", &writing()).expect(201);
         confirm(&ann, &run).expect(200);
-        let done = settled(&ann, &run, "failed");
+        let done = settled(&ann, &run, "denied");
         let code = &done["outcome"]["cause"]["failure"]["code"];
         assert_eq!(code, "guardrail_blocked", "{scope}: {done:#}");
         assert!(!service.was_called());
@@ -492,12 +492,12 @@ fn b003_5_guardrails_and_policies_bear_on_plans() {
                   @id(\"playbooks\")\n  permit (principal, action, resource)\n  \
                   when { context.run.kind != RunKind::\"execution_plan\" };\n";
     let (server, service) = served(&[("policies/p.yaml", policy.to_owned())]);
-    let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
+    let ann = server.key("ann");
     let run = ann.post("/v1/runs", &writing()).expect(201);
     confirm(&ann, &run).expect(200);
-    let waiting = settled(&ann, &run, "awaiting_approval");
-    decide(&bob, &waiting["approvals"][0], "approve").expect(200);
-    let done = settled(&ann, &run, "failed");
+    // Nobody is asked to approve what policy then refuses.
+    let done = settled(&ann, &run, "denied");
+    assert_eq!(done["approvals"], json!([]));
     assert_eq!(done["outcome"]["cause"]["failure"]["code"], "policy_denied");
     assert!(!service.was_called());
 }

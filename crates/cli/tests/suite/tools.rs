@@ -114,7 +114,7 @@ fn a_call_that_writes_answers_with_its_run_until_it_has_ended() {
     confirm(&uma, &run).expect(200);
     let waiting = settled(&uma, &run, "awaiting_approval");
     decide(&ann, &waiting["approvals"][0], "reject").expect(200);
-    settled(&uma, &run, "failed");
+    settled(&uma, &run, "rejected");
     let result = uma.post(path, &denied).expect(200);
     assert_eq!(validate(SchemaName::ToolResult, &result), []);
     assert_eq!(result["status"], "denied");
