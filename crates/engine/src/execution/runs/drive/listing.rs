@@ -44,12 +44,11 @@ impl RunDriver<'_> {
 
     /// Returns whether a step waits for its next attempt.
     pub(super) fn retries(&self) -> bool {
-        let is_retrying = |state: &StepState| matches!(state, StepState::Retrying { .. });
-        self.folded
-            .run
-            .steps()
-            .states()
-            .any(|(_, state)| is_retrying(state))
+        let mut states = self.folded.run.steps().states();
+        states.any(|(_, state)| match state {
+            StepState::Retrying { due } => !self.runs.deadlines.is_due(*due),
+            _ => false,
+        })
     }
 
     /// Requests one approval for these calls and for the later ones whose arguments are known. A later call that the
