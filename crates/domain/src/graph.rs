@@ -7,6 +7,7 @@
 mod compile;
 mod growth;
 mod items;
+mod known;
 mod size;
 mod source;
 mod step;

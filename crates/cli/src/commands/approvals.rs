@@ -15,7 +15,7 @@ use crate::output::{self, Format};
 /// List approvals, and decide on them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Approvals {
-    /// List approvals, newest first; by default, those without a decision.
+    /// List approvals, newest first; by default, those without a decision, and the plans to confirm.
     List {
         /// The state: `pending`, `approved`, `rejected`, `consumed` or `lapsed`.
         #[arg(long, default_value = "pending")]
@@ -86,7 +86,7 @@ pub(crate) async fn run(
     client.close().await?;
     output::print(format, &found?, |found| match command {
         Approvals::List { .. } => output::rows(
-            &found["entries"],
+            &queue(found),
             &[
                 "approval_id",
                 "state",
@@ -114,7 +114,14 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
                 ("run_id", run.as_deref()),
                 ("after", after.as_deref()),
             ];
-            return client.get(&format!("/v1/approvals{}", query(&asked))).await;
+            let mut found = client
+                .get(&format!("/v1/approvals{}", query(&asked)))
+                .await?;
+            if state == "pending" && run.is_none() && after.is_none() {
+                let runs = client.get("/v1/runs?status=awaiting_confirmation").await?;
+                found["confirmations"] = runs["entries"].clone();
+            }
+            return Ok(found);
         }
         Approvals::Show { id } => {
             return client.get(&format!("/v1/approvals/{}", encoded(id))).await;
@@ -151,6 +158,20 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
     let decided = client.post(&path, Some(&body)).await?;
     let run = decided["call"]["run_id"].as_str().unwrap_or_default();
     runs::follow_run(client, run).await
+}
+
+/// Returns the decisions that wait, as rows: the approvals, then the plans to confirm.
+fn queue(found: &Value) -> Value {
+    let approvals = found["entries"].as_array().into_iter().flatten().cloned();
+    let runs = found["confirmations"].as_array().into_iter().flatten();
+    let confirmations = runs.map(|run| {
+        json!({
+            "approval_id": format!("charter runs confirm {}", run["run_id"].as_str().unwrap_or_default()),
+            "state": run["status"],
+            "call": {"tool": run["title"], "run_id": run["run_id"]},
+        })
+    });
+    approvals.chain(confirmations).collect()
 }
 
 /// Reads JSON, either from the argument itself or from the file that it names.

@@ -269,7 +269,10 @@ impl Story<'_> {
         let calls = calls_of(&waiting["approvals"][0]);
         let done = self.approved(&waiting, "aws.lock_security_group", &[ANN]);
         let revoked = vec!["Ingress rules revoked"; calls.len()];
-        self.proved(&done, &[&["What the internet reaches"], &revoked[..]].concat());
+        self.proved(
+            &done,
+            &[&["What the internet reaches"], &revoked[..]].concat(),
+        );
         let after = self.found();
         assert!(after.is_subset(&before));
         // Exactly the approved rules are gone, and nothing else of the groups.
