@@ -324,11 +324,7 @@ fn first_refused() -> Refused {
     }
 }
 
-const COMPLETED: [&str; 3] = [
-    "step_begun s3",
-    "step_succeeded s3",
-    "completed",
-];
+const COMPLETED: [&str; 3] = ["step_begun s3", "step_succeeded s3", "completed"];
 
 const ROLLED_BACK: [&str; 5] = [
     "step_begun s3",
