@@ -1,4 +1,4 @@
-//! The policies' answer before an approval: a denial that no approver can change, so that nobody approves a call that
+//! The policies' answer before an approval: a denial that no approver can change, so that no one approves a call that
 //! policy then refuses. Must not know who may approve.
 
 use charter_contract::package::PackageScope;
@@ -9,10 +9,10 @@ use super::run_facts::RunFact;
 use super::weighed::{PolicyStatement, RuleMatch, Weighed};
 
 impl PolicySet {
-    /// Returns the denial of a call that holds whoever approves it. The run's facts in the question are those after an
+    /// Returns the denial of a call that holds under any approver. The run's facts in the question are those after an
     /// approval; rules that read the approvers or the number of approvals are left to the question after it.
     #[must_use]
-    pub fn denies_whoever_approves(&self, question: &PolicyQuestion<'_>) -> Option<Denial> {
+    pub fn denies_under_any_approver(&self, question: &PolicyQuestion<'_>) -> Option<Denial> {
         let (decision, statements) = self.explain(question);
         let PolicyDecision::Deny(denial) = decision else {
             return None;

@@ -233,6 +233,20 @@ impl Question {
                     "Nothing has been changed yet. Execute exactly this plan?\n{plan}\nPlan digest: {digest}"
                 )
             }
+            Self::Approve { approval } if !approval.list.is_empty() => {
+                let calls = approval.list.iter().map(|call| {
+                    let with = Value::Object(call.parameters.clone());
+                    format!("{}: {} with {with}", call.step, call.tool)
+                });
+                let calls: Vec<String> = calls.collect();
+                format!(
+                    "{} requests {} calls. Approve exactly these calls?\n{}\nDigest of the list: {}",
+                    approval.requested_by,
+                    calls.len(),
+                    calls.join("\n"),
+                    approval.digest
+                )
+            }
             Self::Approve { approval } => {
                 let with = Value::Object(approval.call.parameters.clone());
                 format!(

@@ -231,7 +231,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the decision about a call that a person has to approve first. Policies that deny it whoever approves are
+    /// Returns the decision about a call that a person has to approve first. Policies that deny it under any approver are
     /// asked before that person.
     fn before_approval(
         &self,
@@ -248,7 +248,7 @@ impl Workspace {
             ..facts
         };
         let question = self.policy_question(run, tool, call, &facts);
-        match self.policies.denies_whoever_approves(&question) {
+        match self.policies.denies_under_any_approver(&question) {
             Some(denial) => decided.under(PolicyAnswer::from(&PolicyDecision::Deny(denial))),
             None => decided,
         }
