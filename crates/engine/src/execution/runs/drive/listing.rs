@@ -57,10 +57,10 @@ impl RunDriver<'_> {
         &mut self,
         mut asking: Vec<Box<Prepared>>,
     ) -> Result<(), EngineError> {
-        let at = self.runs.clock.now();
         if asking.is_empty() {
             return Ok(());
         }
+        let at = self.runs.clock.now();
         let mut memory: usize = 0;
         for step in self.folded.run.askable_ahead() {
             let place = self.evaluation_slot(&step).await;
