@@ -127,7 +127,8 @@ def test_a_tool_is_called_through_the_gate(charter: Charter) -> None:
     run = charter.runs.wait(charter.runs.call_tool("aws.describe_security_groups", REGION).run_id)
     assert run.status == "completed" and run.output()[0]["GroupId"].startswith("sg-")
     assert charter.gate.explain(run=run.run_id).steps[0].decisions
-    rules = {"region": "us-east-1", "rules": []}
+    opened = {"group_id": "sg-0a1b2c3d", "protocol": "tcp", "from_port": 22, "to_port": 22, "cidr": "0.0.0.0/0"}
+    rules = {"region": "us-east-1", "rules": [opened]}
     said = charter.gate.explain(tool="aws.lock_security_group", playbook=REMEDIATE, step="step_2", parameters=rules)
     assert said.verdict == "needs_approval" and said.rules
 
