@@ -34,7 +34,7 @@ export function OneApproval() {
 }
 
 function Shown({ approval }: { approval: ApprovalEntry }) {
-  const { call } = approval;
+  const { call, list = [] } = approval;
   const { word, tone } = standingOf(approval);
   return (
     <>
@@ -57,7 +57,14 @@ function Shown({ approval }: { approval: ApprovalEntry }) {
       <Decide approval={approval} />
       <div className="approval-parts">
         <div className="approval-column">
-          <Section title="The exact call" lead="An answer is good for this call alone: for no other arguments, and once.">
+          <Section
+            title={list.length > 0 ? `The ${list.length} exact calls` : "The exact call"}
+            lead={
+              list.length > 0
+                ? "One answer is good for these calls alone: for no other arguments, and once each."
+                : "An answer is good for this call alone: for no other arguments, and once."
+            }
+          >
             <Facts
               rows={[
                 [
@@ -98,7 +105,14 @@ function Shown({ approval }: { approval: ApprovalEntry }) {
               ]}
             />
             <div className="below">
-              <LongJson value={call.parameters} label="Arguments" />
+              {list.length === 0 && <LongJson value={call.parameters} label="Arguments" />}
+              {list.map((listed) => (
+                <LongJson
+                  key={listed.step}
+                  value={listed.parameters}
+                  label={`Arguments of ${listed.tool} in ${listed.step}`}
+                />
+              ))}
             </div>
           </Section>
         </div>

@@ -16,6 +16,8 @@ const RUNS: Record<RunStatus, Tone> = {
   incomplete: "warn",
   failed: "bad",
   aborted: "bad",
+  rejected: "bad",
+  denied: "bad",
   budget_exceeded: "bad",
   rolled_back: "calm",
   rollback_failed: "bad",
@@ -38,7 +40,7 @@ export const STANDINGS = ["open", "ended", ...(Object.keys(RUNS) as RunStatus[])
 /** What starts a run. */
 export const ORIGINS = ["skill", "playbook", "plan", "mission", "rollback", "analysis"] as const;
 
-const ENDED = new Set<string>(["completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"]);
+const ENDED = new Set<string>(["completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"]);
 
 export const runTone = (status: RunStatus): Tone => RUNS[status] ?? "calm";
 export const stepTone = (state: StepStanding["state"]): Tone => STEPS[state] ?? "calm";

@@ -255,6 +255,12 @@ bounds! {
     PLAN_STEPS = 2_000, Count;
     /// Dependencies between the steps of a compiled plan, including its fallbacks.
     PLAN_EDGES = 10_000, Count;
+    /// Calls that one approval may be for.
+    APPROVAL_CALLS = 1_000, Count;
+    /// Items of a step that is repeated for each item of a list.
+    FOR_EACH_ITEMS = 500, Count;
+    /// Items of such a step that run at the same time.
+    FOR_EACH_CONCURRENCY = 20, Count;
     /// Steps of a run whose own steps add more, such as a mission.
     RUN_STEPS = 10_000, Count;
     /// Dependencies between the steps of such a run.

@@ -32,7 +32,7 @@ pub use catalogue::live::{LiveCatalogue, Mode};
 pub use catalogue::resolve::{
     InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
 };
-pub use charter_domain::approval::{Approval, ApprovalAnswer, Digest, ReportedResult};
+pub use charter_domain::approval::{Approval, ApprovalAnswer, Digest, ListChoice, ReportedResult};
 pub use charter_domain::dependencies::{Dependency, DependencySide, DocumentRef};
 pub use charter_domain::expert_graph::Depth;
 pub use charter_domain::guardrail::GuardrailSubject;

@@ -15,7 +15,7 @@ use crate::output::{self, Format};
 /// List approvals, and decide on them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Approvals {
-    /// List approvals, newest first; by default, those without a decision.
+    /// List approvals, newest first; by default, those without a decision, and the plans to confirm.
     List {
         /// The state: `pending`, `approved`, `rejected`, `consumed` or `lapsed`.
         #[arg(long, default_value = "pending")]
@@ -32,13 +32,19 @@ pub(crate) enum Approvals {
         /// The approval's id.
         id: String,
     },
-    /// Approve exactly the call that you saw.
+    /// Approve exactly the call, or the list of calls, that you saw.
     Approve {
         /// The approval's id.
         id: String,
-        /// The digest of the call that you saw.
+        /// The digest of the call, or of the list, that you saw.
         #[arg(long)]
         digest: String,
+        /// A step whose call is excluded from the list; may be repeated.
+        #[arg(long, value_name = "STEP")]
+        exclude: Vec<String>,
+        /// The number of calls that you approve; required for a list of a destructive playbook.
+        #[arg(long, value_name = "NUMBER")]
+        count: Option<u64>,
         /// The reason.
         #[arg(long)]
         reason: Option<String>,
@@ -80,7 +86,7 @@ pub(crate) async fn run(
     client.close().await?;
     output::print(format, &found?, |found| match command {
         Approvals::List { .. } => output::rows(
-            &found["entries"],
+            &queue(found),
             &[
                 "approval_id",
                 "state",
@@ -100,6 +106,7 @@ pub(crate) async fn run(
 
 async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
     let mut output = None;
+    let mut choice = json!({});
     let (id, what, digest, reason) = match command {
         Approvals::List { state, run, after } => {
             let asked = [
@@ -107,12 +114,28 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
                 ("run_id", run.as_deref()),
                 ("after", after.as_deref()),
             ];
-            return client.get(&format!("/v1/approvals{}", query(&asked))).await;
+            let mut found = client
+                .get(&format!("/v1/approvals{}", query(&asked)))
+                .await?;
+            if state == "pending" && run.is_none() && after.is_none() {
+                let runs = client.get("/v1/runs?status=awaiting_confirmation").await?;
+                found["confirmations"] = runs["entries"].clone();
+            }
+            return Ok(found);
         }
         Approvals::Show { id } => {
             return client.get(&format!("/v1/approvals/{}", encoded(id))).await;
         }
-        Approvals::Approve { id, digest, reason } => (id, "approve", digest, reason),
+        Approvals::Approve {
+            id,
+            digest,
+            exclude,
+            count,
+            reason,
+        } => {
+            choice = json!({"exclude": exclude, "count": count});
+            (id, "approve", digest, reason)
+        }
         Approvals::Reject { id, digest, reason } => (id, "reject", digest, reason),
         Approvals::Report {
             id,
@@ -129,9 +152,26 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
     if let Some(output) = output {
         body["output"] = output;
     }
+    for (field, value) in choice.as_object().into_iter().flatten() {
+        body[field.as_str()] = value.clone();
+    }
     let decided = client.post(&path, Some(&body)).await?;
     let run = decided["call"]["run_id"].as_str().unwrap_or_default();
     runs::follow_run(client, run).await
+}
+
+/// Returns the decisions that wait, as rows: the approvals, then the plans to confirm.
+fn queue(found: &Value) -> Value {
+    let approvals = found["entries"].as_array().into_iter().flatten().cloned();
+    let runs = found["confirmations"].as_array().into_iter().flatten();
+    let confirmations = runs.map(|run| {
+        json!({
+            "approval_id": format!("charter runs confirm {}", run["run_id"].as_str().unwrap_or_default()),
+            "state": run["status"],
+            "call": {"tool": run["title"], "run_id": run["run_id"]},
+        })
+    });
+    approvals.chain(confirmations).collect()
 }
 
 /// Reads JSON, either from the argument itself or from the file that it names.

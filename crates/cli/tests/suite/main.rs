@@ -49,6 +49,7 @@ mod intent;
 mod isolation;
 mod keys;
 mod lenses;
+mod lists;
 mod mcp;
 mod mcp_servers;
 mod memories;

@@ -5,11 +5,13 @@ mod approvals;
 mod asked;
 mod choices;
 mod growth;
+mod listed;
 mod made_up;
 mod memory;
 mod opening;
 mod order;
 mod properties;
+mod repeated;
 mod reported;
 mod rollback;
 mod shown;
@@ -80,6 +82,7 @@ fn read(name: &str, sources: &[&str], after_failure: AfterFailure) -> Step {
         mandate: None,
         unless_changed: None,
         reverses: None,
+        item: None,
     }
 }
 

@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::tests::{ExecutionRig, execution, open, ports};
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, CallOrigin, Confirmation, DryRun, EvidenceQuery,
-    HypotheticalCall, Mode, RunQuery, RunStarted, RunView, Settings, SubmittedPlan,
+    ApprovalAnswer, ApprovalDecision, CallOrigin, DryRun, EvidenceQuery, HypotheticalCall, Mode,
+    RunQuery, RunStarted, RunView, Settings, SubmittedPlan,
 };
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -133,19 +133,14 @@ async fn a_run_is_shown_from_its_journal() {
     assert_eq!(loaded.unwrap().workspace.tools.len(), 1);
 }
 
-/// A plan that writes waits for its confirmation and for an approval, and leaves evidence.
+/// A plan of one write waits for an approval, its only decision, and leaves evidence.
 #[tokio::test]
-async fn a_write_is_confirmed_and_approved() {
+async fn a_write_is_approved() {
     let (rig, _store, _dir) = rig().await;
     let started = start(&rig, "doors.shut").await.run();
     let run = started.summary.run_id;
+    assert!(!started.state.confirm);
     let (ann, page) = (person("ann"), PageRequest::new(None, 10));
-    let confirmation = Confirmation {
-        digest: started.state.plan_digest.to_string(),
-        typed: None,
-    };
-    let confirmed = rig.services.management.confirm(&ann, &run, confirmation);
-    confirmed.await.unwrap();
     rested(&rig, &run).await;
     let approvals = &rig.services.approvals;
     let pending = approvals.list(&ann, Some("pending"), Some(&run), &page);

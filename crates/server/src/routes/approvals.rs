@@ -1,10 +1,13 @@
 //! Pending approvals, and decisions on them.
 
+use std::collections::BTreeSet;
+
 use axum::extract::State;
-use charter_contract::ids::{ApprovalId, RunId};
+use charter_contract::ids::{ApprovalId, RunId, StepId};
 use charter_contract::page::PageRequest;
 use charter_engine::{
-    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ReportedResult,
+    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ListChoice,
+    ReportedResult,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -72,6 +75,21 @@ pub(crate) struct DecisionBody {
     reason: Option<String>,
 }
 
+/// An approval: the digest of the call or list that the person saw, the reason, and the chosen calls of a list.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ApproveBody {
+    digest: String,
+    #[serde(default)]
+    reason: Option<String>,
+    /// The steps of a list whose calls are excluded.
+    #[serde(default)]
+    exclude: BTreeSet<StepId>,
+    /// The number of calls that remain, as the person typed it; required for a destructive list.
+    #[serde(default)]
+    count: Option<u64>,
+}
+
 /// A report on an interrupted call: its digest as the person saw it, and its output.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -84,17 +102,26 @@ pub(crate) struct ResultReport {
     output: Value,
 }
 
-/// Approve exactly the call with this digest: `{"digest": "sha256:…", "reason": "…"}`.
+/// Approve exactly the call or list with this digest: `{"digest": "sha256:…", "reason": "…"}`. `exclude` names
+/// steps of a list whose calls do not happen; `count` is the number of the others, which a destructive list requires.
 #[utoipa::path(post, path = "/v1/approvals/{id}/approve", tag = "approvals", operation_id = "approve",
-    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_decision"),
+    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_choice"),
     responses((status = 200, description = "The approval; its run continues", body = ref("#/components/schemas/approval")), (status = 409, description = "It is already decided, has expired, or is for something else", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn approve(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    JsonBody(seen): JsonBody<DecisionBody>,
+    JsonBody(said): JsonBody<ApproveBody>,
 ) -> Result<Json<Approval>, ApiError> {
-    decide(&state, &caller, &id, seen, ApprovalAnswer::Approve).await
+    let answer = ApprovalAnswer::ApproveListed(ListChoice {
+        excluded: said.exclude,
+        typed_count: said.count,
+    });
+    let seen = DecisionBody {
+        digest: said.digest,
+        reason: said.reason,
+    };
+    decide(&state, &caller, &id, seen, answer).await
 }
 
 /// Reject the call; its step fails.

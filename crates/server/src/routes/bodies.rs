@@ -24,6 +24,7 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
         ("a2a_call", schema_of::<JsonRpcCall>()),
         ("a2a_message", schema_of::<SentMessage>()),
         ("approval_report", schema_of::<approvals::ResultReport>()),
+        ("approval_choice", schema_of::<approvals::ApproveBody>()),
         ("approval_decision", schema_of::<approvals::DecisionBody>()),
         (
             "assignment_release",

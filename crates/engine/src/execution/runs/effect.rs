@@ -222,7 +222,7 @@ impl Workspace {
             return Err(missing(format!("the step `{}` calls nothing", step.id)));
         };
         let called = self.called(step).map_err(missing)?;
-        let given = resolved(run, arguments)?;
+        let given = resolved(run, step, arguments)?;
         let call = self
             .exact(run, step, called, given)
             .map_err(|error| failure(ErrorKind::InputError, error.code, error.to_string()))?;
@@ -299,7 +299,7 @@ impl Workspace {
             script,
             writes,
             ..
-        } = &step.action
+        } = step.action.each()
         else {
             return Err(format!("the step `{}` calls nothing", step.id));
         };
@@ -370,10 +370,14 @@ fn timeout(step: &Step, tool: &Tool) -> Duration {
 }
 
 /// Returns the resolved arguments of a step.
-fn resolved(run: &Run, arguments: &Arguments) -> Result<Map<String, Value>, StepFailure> {
+fn resolved(
+    run: &Run,
+    step: &Step,
+    arguments: &Arguments,
+) -> Result<Map<String, Value>, StepFailure> {
     let left = RUN_MEMORY.saturating_sub(run.memory());
     let mut filling = FillBudget::with_limit(left.min(JSON_MEMORY));
-    let values = arguments.resolve(run.bindings(), &mut filling);
+    let values = arguments.resolve(run.bindings_of(step), &mut filling);
     values.map_err(|error| {
         let code = ErrorCode::InvalidParameters;
         failure(ErrorKind::InputError, code, error.to_string())

@@ -29,6 +29,8 @@ fn approval() -> Approval {
         tenant_id: TenantId::parse("acme").unwrap(),
         digest: call.digest(),
         call,
+        list: Vec::new(),
+        destructive: false,
         rules: Vec::new(),
         requested_by: UserId::parse("uma").unwrap(),
         requesters: Default::default(),
@@ -52,6 +54,7 @@ fn agreed(reported_result: Option<ReportedResult>) -> ApprovalStatus {
     ApprovalStatus::Approved(ApprovalAgreement {
         decided: decided(),
         reported_result,
+        remainder: None,
     })
 }
 

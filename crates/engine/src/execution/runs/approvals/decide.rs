@@ -163,7 +163,8 @@ impl ApprovalService {
     /// # Errors
     /// `not_found`; `permission_denied` for callers who may only ask, and for the requester if another person must
     /// decide; `illegal_transition` if it was decided or lapsed before, and for a reported result of a call that never
-    /// began; `version_conflict` if the caller saw other content; `invalid_document` for an output that the tool could
+    /// began; `version_conflict` if the caller saw other content; `invalid_request` for a choice of calls that the list
+    /// does not allow; `invalid_document` for an output that the tool could
     /// not have returned.
     pub async fn decide(
         &self,
@@ -180,12 +181,14 @@ impl ApprovalService {
             .await?;
         let asked = read(&found.record)?;
         let word = match &say.answer {
-            ApprovalAnswer::Approve => "approved",
+            ApprovalAnswer::Approve | ApprovalAnswer::ApproveListed(_) => "approved",
             ApprovalAnswer::Reject => "rejected",
             ApprovalAnswer::Happened(_) => "reported",
         };
         let reported = match &say.answer {
-            ApprovalAnswer::Approve | ApprovalAnswer::Reject => None,
+            ApprovalAnswer::Approve | ApprovalAnswer::ApproveListed(_) | ApprovalAnswer::Reject => {
+                None
+            }
             ApprovalAnswer::Happened(happened) => Some(happened.clone()),
         };
         let verdict = ApprovalVerdict {
@@ -290,6 +293,9 @@ fn refused(refusal: &DecisionRefusal) -> EngineError {
         DecisionRefusal::Expired(_) => ErrorCode::ApprovalExpired,
         DecisionRefusal::Changed { .. } => ErrorCode::VersionConflict,
         DecisionRefusal::OwnRequest(_) => ErrorCode::PermissionDenied,
+        DecisionRefusal::NotListed(_)
+        | DecisionRefusal::NothingLeft
+        | DecisionRefusal::Count(_) => ErrorCode::InvalidRequest,
     };
     EngineError::new(code, refusal.to_string())
 }

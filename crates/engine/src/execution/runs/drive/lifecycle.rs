@@ -121,6 +121,7 @@ impl ReadyRun {
             unwritten: self.unwritten,
             approvals: Vec::new(),
             set_aside: BTreeSet::new(),
+            postponed: BTreeSet::new(),
             artifacts: self.artifacts,
             memory: Vec::new(),
             room,

@@ -1,5 +1,6 @@
 //! Makes a driver's decisions durable: creates the run, appends events, and releases the run.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::time::Timestamp;
@@ -33,7 +34,7 @@ impl RunDriver<'_> {
         let open = open.filter(|approval| !self.set_aside.contains(approval));
         let wait = RunWait {
             until,
-            approvals: open.collect(),
+            approvals: open.collect::<BTreeSet<_>>().into_iter().collect(),
         };
         if !self.unwritten.is_empty() {
             return self.write(NextPhase::Waits(wait)).await;
