@@ -117,7 +117,10 @@ fn colour(column: &str, word: &str) -> Option<Color> {
         return None;
     }
     match word {
-        "pending" | "awaiting_parameters" | "awaiting_confirmation" | "awaiting_approval"
+        "pending"
+        | "awaiting_parameters"
+        | "awaiting_confirmation"
+        | "awaiting_approval"
         | "paused" => Some(Color::Yellow),
         "failed" | "rejected" | "rollback_failed" | "budget_exceeded" | "denied" => {
             Some(Color::Red)

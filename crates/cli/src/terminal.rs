@@ -10,6 +10,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use crate::messages::{self, Form};
+use crate::output;
 use crate::telemetry::Telemetry;
 
 /// The width of the terminal on standard output, in columns.
@@ -31,9 +32,48 @@ pub(crate) fn plain(text: &str) -> String {
     shown.collect()
 }
 
-/// A spinner with a message; silent if standard error is not a terminal.
+/// How a line is emphasised where there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Emphasis {
+    Plain,
+    Strong,
+    Faint,
+    Removed,
+    Added,
+}
+
+impl Emphasis {
+    /// The terminal's code that begins the emphasis.
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Strong => Some("\u{1b}[1m"),
+            Self::Faint => Some("\u{1b}[2m"),
+            Self::Removed => Some("\u{1b}[31m"),
+            Self::Added => Some("\u{1b}[32m"),
+        }
+    }
+}
+
+/// Lines of foreign text for standard output, emphasised where it shows colours.
+pub(crate) fn plain_lines(lines: &[(Emphasis, String)]) -> String {
+    let coloured = output::has_colours();
+    let shown = lines.iter().map(|(emphasis, line)| {
+        let line = plain(line).replace('\n', " ");
+        match emphasis.code().filter(|_| coloured) {
+            Some(code) => format!("{code}{line}\u{1b}[0m"),
+            None => line,
+        }
+    });
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+/// A spinner with a message and the elapsed time; silent if standard error is not a terminal.
 pub(crate) fn spinner(message: &str) -> ProgressBar {
     let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+        bar.set_style(style);
+    }
     bar.set_message(message.to_owned());
     bar.enable_steady_tick(Duration::from_millis(100));
     bar

@@ -76,9 +76,10 @@ pub use execution::explain::{
 pub use execution::linked_calls::LinkedCallService;
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
-    Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt, RunEventPage,
-    RunEventView, RunEvidence, RunExplanation, RunManagementService, RunPage, RunQuery,
-    RunRecoveryService, RunState, RunSummary, RunView, RunViewService, StepExplanation, StepView,
+    PendingConfirmation, Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt,
+    RunEventPage, RunEventView, RunEvidence, RunExplanation, RunManagementService, RunPage,
+    RunQuery, RunRecoveryService, RunState, RunSummary, RunView, RunViewService, StepExplanation,
+    StepView,
 };
 pub use execution::starts::{IdempotencyKey, RunStartService, RunStarted, SubmittedPlan};
 pub use execution::tags::TagService;

@@ -1,5 +1,7 @@
-//! Approvals of runs, as their driver and their readers need them. People's decisions are in [`decide`].
+//! Approvals of runs, as their driver and their readers need them. People's decisions are in [`decide`], and the plans
+//! that wait for a confirmation in [`confirmations`].
 
+mod confirmations;
 mod decide;
 
 use std::sync::Arc;
@@ -21,6 +23,7 @@ use super::Workspace;
 use crate::identity::keys::KeyService;
 use crate::{Caller, EngineError};
 
+pub use confirmations::PendingConfirmation;
 pub(crate) use decide::ApprovalParts;
 pub use decide::{ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService};
 

@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Notify;
 
+use super::confirmations::PendingConfirmation;
 use super::{RunApprovals, moved, read};
 use crate::execution::events;
 use crate::execution::events::ApprovalEventRef;
@@ -60,6 +61,9 @@ pub struct ApprovalEntry {
 pub struct ApprovalPage {
     /// Newest first.
     pub entries: Vec<ApprovalEntry>,
+    /// Plans that wait for a confirmation, newest first: on the first page, unless only approvals of another state than
+    /// `pending` are listed. At most 1000.
+    pub confirmations: Vec<PendingConfirmation>,
     /// Cursor to the next page.
     pub next: Option<String>,
 }
@@ -87,7 +91,7 @@ pub(crate) struct ApprovalParts {
 
 /// The approvals that people decide on.
 pub struct ApprovalService {
-    store: SharedStore,
+    pub(super) store: SharedStore,
     clock: Arc<dyn Clock>,
     parts: ApprovalParts,
 }
@@ -123,7 +127,8 @@ impl ApprovalService {
         }
     }
 
-    /// Lists the approvals of the caller's tenant, newest first, optionally of one state or run.
+    /// Lists the approvals of the caller's tenant, newest first, optionally of one state or run. Confirmations that wait
+    /// are listed with the pending approvals.
     ///
     /// # Errors
     /// `invalid_request` for a state that does not exist; errors of storage.
@@ -149,10 +154,16 @@ impl ApprovalService {
             run_id: run,
             user_id: caller.only_own(),
         };
+        let is_pending = matches!(filter.state, None | Some(ApprovalState::Pending));
+        let confirmations = match is_pending && page.after.is_none() {
+            true => self.confirmations(caller, run).await?,
+            false => Vec::new(),
+        };
         let page = self.store.approvals(&caller.tenant, filter, page).await?;
         let entries = page.entries.into_iter().map(|found| entry(caller, found));
         Ok(ApprovalPage {
             entries: entries.collect::<Result<_, _>>()?,
+            confirmations,
             next: page.next,
         })
     }
