@@ -74,6 +74,7 @@ pub use execution::explain::{
     AssumedFacts, CallExplanation, CallOrigin, GateService, HypotheticalCall,
 };
 pub use execution::linked_calls::LinkedCallService;
+pub use execution::previews::{ApprovalPreview, PreviewService};
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
     PendingConfirmation, Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt,

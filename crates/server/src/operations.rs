@@ -88,6 +88,7 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("invoke_tool", Scopes(&[RunsWrite])),
     // Approvals.
     ("approve", Scopes(&[ApprovalsWrite])),
+    ("preview_approval", Scopes(&[ApprovalsWrite])),
     ("report_approval_result", Scopes(&[ApprovalsWrite])),
     ("list_approvals", Scopes(&[ApprovalsRead])),
     ("reject", Scopes(&[ApprovalsWrite])),

@@ -4,7 +4,8 @@ use axum::extract::State;
 use charter_contract::ids::{ApprovalId, RunId};
 use charter_contract::page::PageRequest;
 use charter_engine::{
-    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ReportedResult,
+    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalPreview,
+    ReportedResult,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -61,6 +62,22 @@ pub(crate) async fn show(
 ) -> Result<Json<ApprovalEntry>, ApiError> {
     let id: ApprovalId = parsed(&id)?;
     Ok(Json(state.engine.approvals().get(&caller, &id).await?))
+}
+
+/// Preview the call of a pending approval: the present state beside the state after.
+///
+/// The tool declares how: by a dry run, or by readonly tools. Each call is a run in your name. If a state is unknown,
+/// `note` has the reason.
+#[utoipa::path(post, path = "/v1/approvals/{id}/preview", tag = "approvals", operation_id = "preview_approval",
+    params(("id" = String, Path, description = "`apr-…`")),
+    responses((status = 200, description = "The preview", body = ref("#/components/schemas/approval_preview"))))]
+pub(crate) async fn preview(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Path(id): Path<String>,
+) -> Result<Json<ApprovalPreview>, ApiError> {
+    let id: ApprovalId = parsed(&id)?;
+    Ok(Json(state.engine.previews().preview(&caller, &id).await?))
 }
 
 /// A decision: the digest of the call that the person saw, and the reason.
