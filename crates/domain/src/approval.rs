@@ -5,10 +5,12 @@
 //! (ruling 33). If the question is whether to repeat an interrupted call, the answer may be that the call happened.
 //! Must not know storage or runs' journals.
 
+mod escalation;
+
 use std::collections::BTreeSet;
 
 use charter_contract::canonical;
-use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId, ToolId, UserId};
+use charter_contract::ids::{ApprovalId, Label, RunId, StepId, TenantId, ToolId, UserId};
 use charter_contract::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::gate::{RuleKind, RuleResult};
 use crate::person::CredentialUser;
+
+pub use escalation::{Escalation, EscalationStep};
 
 /// SHA-256 of the approved call, as `sha256:` and 64 hex digits.
 #[derive(
@@ -176,6 +180,9 @@ pub struct Approval {
     pub expires_at: Timestamp,
     /// Whether the approver must differ from the requesters.
     pub four_eyes: bool,
+    /// The groups that may approve, one after the other.
+    #[serde(default, skip_serializing_if = "Escalation::is_none")]
+    pub escalation: Escalation,
     /// The status.
     #[serde(flatten)]
     pub state: ApprovalStatus,
@@ -230,14 +237,22 @@ pub enum DecisionRefusal {
         "`{0}` requested this call, or shares a key creator with a user who did: a different person has to approve it"
     )]
     OwnRequest(UserId),
+    /// The user is in none of the groups whose turn has come.
+    #[error("`{user}` may not approve it now: it waits for the group `{group}`")]
+    NotInTurn {
+        /// The user.
+        user: UserId,
+        /// The group whose turn it is.
+        group: Label,
+    },
 }
 
 impl Approval {
     /// Returns the status that a decision leads to.
     ///
     /// # Errors
-    /// A [`DecisionRefusal`], in the order decided, expired, changed, not begun, own request. Rejecting one's own
-    /// request is allowed: it only withdraws the request.
+    /// A [`DecisionRefusal`], in the order decided, expired, changed, not begun, own request, not in turn. Rejecting
+    /// one's own request is allowed: it only withdraws the request. Rejecting needs no turn.
     pub fn decide(
         &self,
         verdict: ApprovalVerdict,
@@ -265,6 +280,16 @@ impl Approval {
         };
         if agrees && !self.can_approve(&verdict.by) {
             return Err(DecisionRefusal::OwnRequest(verdict.by.user));
+        }
+        let group = self.escalation.group(now);
+        if let Some(group) = group
+            && agrees
+            && !self.escalation.admits(&verdict.by.user, now)
+        {
+            return Err(DecisionRefusal::NotInTurn {
+                user: verdict.by.user,
+                group: group.clone(),
+            });
         }
         let decided = DecisionRecord {
             by: verdict.by.user,

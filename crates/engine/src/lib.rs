@@ -92,8 +92,8 @@ pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
 pub use ground::ids::{IdSource, RandomIds};
 pub use ground::settings::{
-    Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota, Quotas,
-    Settings, SkillVectors, TenantPins,
+    ApproverGroup, Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota,
+    Quotas, Settings, SkillVectors, TenantPins,
 };
 pub use ground::telemetry::TELEMETRY;
 pub use ground::vault::SealingKeys;

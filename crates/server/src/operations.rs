@@ -89,6 +89,7 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     // Approvals.
     ("approve", Scopes(&[ApprovalsWrite])),
     ("preview_approval", Scopes(&[ApprovalsWrite])),
+    ("escalate_approval", Scopes(&[ApprovalsWrite])),
     ("report_approval_result", Scopes(&[ApprovalsWrite])),
     ("list_approvals", Scopes(&[ApprovalsRead])),
     ("reject", Scopes(&[ApprovalsWrite])),

@@ -140,6 +140,7 @@ fn work() -> OpenApiRouter<AppState> {
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::preview))
+        .routes(routes!(approvals::escalate))
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::reject))
         .routes(routes!(approvals::report))

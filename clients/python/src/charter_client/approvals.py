@@ -46,6 +46,12 @@ class ApprovalOperations:
         return Call("POST", path, _PREVIEW, repeat=Repeat.NEVER)
 
     @operation
+    def escalate(self, approval_id: str) -> Call[Approval]:
+        """Hands it on to the next group of approvers, whose turn begins at once."""
+        path = f"/v1/approvals/{part(approval_id)}/escalate"
+        return Call("POST", path, _APPROVAL, repeat=Repeat.NEVER)
+
+    @operation
     def approve(self, approval_id: str, digest: str, *, reason: str | None = None) -> Call[Approval]:
         """Approves exactly the call with this digest; its run goes on."""
         return decide(approval_id, "approve", digest, reason)

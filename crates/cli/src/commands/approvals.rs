@@ -53,6 +53,11 @@ enum Command {
     },
     /// Reject the call; its step fails. The run of a plan is aborted.
     Reject(Answer),
+    /// Hand an approval on to the next group of approvers.
+    Escalate {
+        /// The approval's id.
+        id: String,
+    },
 }
 
 /// The answer to one decision.
@@ -110,6 +115,7 @@ async fn dispatch(command: &Approvals, client: &Client, format: Format) -> anyho
             let found = find::find(client, id).await?;
             return show(client, &found, format).await;
         }
+        Some(Command::Escalate { id }) => return escalate(client, id, format).await,
         Some(Command::Approve(answer)) => (answer, Word::Approve),
         Some(Command::Reject(answer)) => (answer, Word::Reject),
         Some(Command::Report { answer, result }) => {
@@ -137,6 +143,22 @@ async fn show(client: &Client, found: &Decision, format: Format) -> anyhow::Resu
         text => text.to_owned(),
     })?;
     Ok(EXIT_OK)
+}
+
+async fn escalate(client: &Client, id: &str, format: Format) -> anyhow::Result<u8> {
+    let Decision::Approval(approval) = find::find(client, id).await? else {
+        anyhow::bail!("a plan's confirmation has no groups of approvers");
+    };
+    let id = approval["approval_id"].as_str().unwrap_or_default();
+    let path = format!("/v1/approvals/{}/escalate", encoded(id));
+    let handed_on = client.post(&path, None).await?;
+    output::print(format, &handed_on, |handed_on| {
+        output::rows(
+            &handed_on["escalation"]["steps"],
+            &["group", "users", "from"],
+        )
+    })?;
+    Ok(EXIT_WAITING)
 }
 
 /// The verdict of a command: bound to its digest, or to that of the call which the terminal shows. `None` if the person

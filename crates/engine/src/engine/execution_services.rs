@@ -192,6 +192,7 @@ impl ProcessParts<'_> {
             Arc::clone(&self.ports.store),
             Arc::clone(&self.ports.clock),
             Arc::clone(&below.keys),
+            self.settings.approver_groups.clone(),
         );
         let evidence = RunEvidenceService::new(
             self.core(),

@@ -3,6 +3,7 @@
 
 mod confirmations;
 mod decide;
+mod escalate;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use charter_store::approval::{
 use charter_store::page::{MAX_PAGE, PageRequest};
 
 use super::Workspace;
+use crate::ground::settings::ApproverGroup;
 use crate::identity::keys::KeyService;
 use crate::{Caller, EngineError};
 
@@ -35,11 +37,22 @@ pub(crate) struct RunApprovals {
     store: SharedStore,
     clock: Arc<dyn Clock>,
     keys: Arc<KeyService>,
+    groups: Vec<ApproverGroup>,
 }
 
 impl RunApprovals {
-    pub(crate) fn new(store: SharedStore, clock: Arc<dyn Clock>, keys: Arc<KeyService>) -> Self {
-        Self { store, clock, keys }
+    pub(crate) fn new(
+        store: SharedStore,
+        clock: Arc<dyn Clock>,
+        keys: Arc<KeyService>,
+        groups: Vec<ApproverGroup>,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            keys,
+            groups,
+        }
     }
 
     /// Returns an approval, without a check of access.
@@ -137,17 +150,20 @@ impl RunApprovals {
             .playbook
             .as_ref()
             .is_some_and(|(_, class)| *class == SafetyClass::Destructive);
+        let requested_at = self.clock.now();
+        let tenant = &workspace.tenant;
         Approval {
             approval_id: asked.approval.clone(),
-            tenant_id: workspace.tenant.clone(),
+            tenant_id: tenant.clone(),
             call: asked.call.clone(),
             digest: asked.digest.clone(),
             rules: asked.policy_decision.rules().to_vec(),
             requested_by: run.by().clone(),
             requesters: run.requesters().of_step(&asked.step, run.graph()),
-            requested_at: self.clock.now(),
+            requested_at,
             expires_at: asked.expires_at,
             four_eyes: destructive || self.keys.four_eyes(),
+            escalation: self.escalation(tenant, requested_at, asked.expires_at),
             state: ApprovalStatus::Pending,
         }
     }

@@ -62,6 +62,8 @@ struct RunDriver<'e> {
     approvals: Vec<ApprovalChange>,
     /// Approvals that were granted during a pause and cannot be used before it ends.
     set_aside: BTreeSet<ApprovalId>,
+    /// When an approval that the run waits for goes to the next group of approvers.
+    escalates_at: Option<Timestamp>,
     /// Artifacts of the run's mission that are not durable yet.
     artifacts: Vec<ArtifactRecord>,
     /// The memory of outputs that are not durable yet.
@@ -392,6 +394,8 @@ impl RunDriver<'_> {
                     self.runs
                         .approvals
                         .requested(&self.pinned.workspace, &self.folded.run, asked);
+                let turn = approval.escalation.next_turn();
+                self.escalates_at = self.escalates_at.into_iter().chain(turn).min();
                 let record = approvals::record(&approval)?;
                 self.approvals.push(ApprovalChange::Ask(record));
             }
