@@ -77,8 +77,8 @@ impl PreviewService {
         Self { parts }
     }
 
-    /// Previews the call of a pending approval, as its tool declares. A preview that cannot be made has a note instead;
-    /// the approval can be decided without it.
+    /// Previews the call of a pending approval, as its tool declares; empty if it declares nothing. A preview that cannot
+    /// be made has a note instead; the approval can be decided without it.
     ///
     /// # Errors
     /// `not_found`; `permission_denied` for callers who may not decide on approvals; errors of storage.
@@ -98,7 +98,8 @@ impl PreviewService {
             return Ok(unknown(format!("the approval is already {state}")));
         }
         let preview = match self.declared(caller, &approval) {
-            Ok(declared) => declared,
+            Ok(Some(declared)) => declared,
+            Ok(None) => return Ok(ApprovalPreview::default()),
             Err(note) => return Ok(unknown(note)),
         };
         let mut shown = ApprovalPreview::default();
@@ -125,16 +126,19 @@ impl PreviewService {
         Ok(shown)
     }
 
-    /// Returns the preview that the write's tool declares, or the reason why there is none.
-    fn declared(&self, caller: &Caller, approval: &Approval) -> Result<ToolPreview, String> {
+    /// Returns the preview that the write's tool declares, if any, or the reason why it cannot be made.
+    fn declared(
+        &self,
+        caller: &Caller,
+        approval: &Approval,
+    ) -> Result<Option<ToolPreview>, String> {
         let id = &approval.call.tool;
         let found = self.parts.documents.resolve_tool(caller, id.as_str());
         let found = found.map_err(|_unseen| format!("`{id}` is not in the catalogue any more"))?;
         if found.content_hash() != approval.call.tool_hash {
             return Err(format!("`{id}` was registered again since the run began"));
         }
-        let declared = found.document().preview.clone();
-        declared.ok_or_else(|| format!("`{id}` declares no preview"))
+        Ok(found.document().preview.clone())
     }
 
     /// Builds the call of a readonly tool with those arguments of the write that it declares.
