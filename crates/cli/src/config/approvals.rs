@@ -64,7 +64,7 @@ impl Default for ApprovalsConfig {
 }
 
 impl ApprovalsConfig {
-    /// Refuses groups that nobody is in, and names that are used twice in a tenant.
+    /// Refuses groups without members, and names that are used twice in a tenant.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         if self.groups.len() > MOST_GROUPS {
             bail!("approvals.groups: at most {MOST_GROUPS}");
@@ -72,7 +72,7 @@ impl ApprovalsConfig {
         for (at, group) in self.groups.iter().enumerate() {
             let name = &group.name;
             if group.users.is_empty() {
-                bail!("approvals.groups: `{name}` has no users, so nobody could approve");
+                bail!("approvals.groups: `{name}` has no users, who could approve");
             }
             let twice = self.groups[..at]
                 .iter()

@@ -22,7 +22,7 @@ pub struct EscalationStep {
     pub from: Timestamp,
 }
 
-/// The groups of an approval, in their order, and how many of them were told.
+/// The groups of an approval, in their order, and how many of their turns were announced.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ApprovalEscalation")]
 pub struct Escalation {

@@ -27,7 +27,7 @@ use crate::{AccessScope, Caller, DryRun, EngineError, Role};
 /// How long one call of a preview may take.
 const PATIENCE: Duration = Duration::from_millis(PREVIEW_WAIT_MS as u64);
 
-/// What a write would change.
+/// The effect of a write: the present state and the state after.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ApprovalPreview {
     /// The present state of the target; absent if unknown.
@@ -54,7 +54,7 @@ pub(crate) struct PreviewParts {
     pub(crate) management: Arc<RunManagementService>,
 }
 
-/// Previews writes for the people who decide on them.
+/// Previews writes for approvers.
 pub struct PreviewService {
     parts: PreviewParts,
 }

@@ -25,7 +25,7 @@ impl RunApprovals {
     ) -> Escalation {
         let mut from = at;
         let mut steps = Vec::new();
-        for group in self.groups.iter() {
+        for group in &self.groups {
             if group.tenant.as_ref().is_some_and(|of| of != tenant) {
                 continue;
             }
@@ -39,7 +39,7 @@ impl RunApprovals {
             });
             from = moments::after(from, group.answers_within);
         }
-        // The request itself tells the first group.
+        // The request itself announces the first turn.
         let announced = steps.len().min(1);
         Escalation { steps, announced }
     }
