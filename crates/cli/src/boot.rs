@@ -310,6 +310,7 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
         credentials: config.auth.has_credentials(),
         four_eyes: config.approvals.four_eyes,
         approvers: people::approvers(config),
+        approver_groups: config.approvals.approver_groups(),
         evidence_retention: config
             .evidence
             .retention_days

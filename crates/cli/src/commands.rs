@@ -58,9 +58,9 @@ use advice::Advice;
 
 /// The contract-first context engine and mission runtime for AI agents.
 ///
-/// Exit codes: 0 yes or done, 1 no (invalid, different, or a check failed), 2 the command failed, 141 the reader of its
-/// output closed it. Output goes to standard output, notes and errors to standard error; with `--output json` an error
-/// is a JSON object there.
+/// Exit codes: 0 yes or done, 1 no (invalid, different, or a check failed), 2 the command failed, 3 the work waits for a
+/// person, 141 the reader of its output closed it. Output goes to standard output, notes and errors to standard error;
+/// with `--output json` an error is a JSON object there.
 #[derive(Debug, Parser)]
 #[command(name = "charter", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -147,8 +147,6 @@ enum Command {
     /// Promote skills and playbooks that were generated on a miss.
     #[command(subcommand)]
     Candidate(candidate::Candidate),
-    /// List approvals, and decide on them.
-    #[command(subcommand)]
     Approvals(approvals::Approvals),
     /// Show the events of runs and approvals, or follow them.
     Events(events::Events),

@@ -1,6 +1,7 @@
 //! The configuration. Flags override the environment, which overrides the file, which overrides the defaults.
 
 mod a2a;
+mod approvals;
 mod auth;
 mod credentials;
 mod evidence;
@@ -28,6 +29,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use a2a::A2aConfig;
+pub(crate) use approvals::ApprovalsConfig;
 pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig};
 pub(crate) use credentials::{
     ClientAuthConfig, CredentialConfig, CredentialKindConfig, CredentialsConfig, StaticSecretConfig,
@@ -187,26 +189,6 @@ pub(crate) struct LimitsConfig {
     pub(crate) body_ms: u64,
     /// Largest database file, in bytes.
     pub(crate) storage_bytes: Option<u64>,
-}
-
-/// Rules for approvals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct ApprovalsConfig {
-    /// Whether a person other than the requester must approve. If absent: yes if callers have credentials, because
-    /// without them all callers are one person. A destructive playbook always requires it.
-    pub(crate) four_eyes: Option<bool>,
-    /// How long an approval waits for a decision, in seconds.
-    pub(crate) ttl_s: u64,
-}
-
-impl Default for ApprovalsConfig {
-    fn default() -> Self {
-        Self {
-            four_eyes: None,
-            ttl_s: 24 * 3_600,
-        }
-    }
 }
 
 /// Settings of missions.
@@ -576,6 +558,7 @@ impl Config {
         }
         self.limits.check()?;
         self.evidence.check()?;
+        self.approvals.check()?;
         let lease = self.tools.executor_lease_ms;
         if !LEASE_MS.contains(&lease) {
             let (least, most) = LEASE_MS.into_inner();

@@ -61,6 +61,10 @@ bounds! {
     MCP_MEMORY = 19 * MIB, Bytes;
     /// Parameters, call arguments and outputs in one run's journal, in total, estimated.
     RUN_MEMORY = 64 * MIB, Bytes;
+    /// A state that the preview of a write shows, once parsed, estimated.
+    PREVIEW_MEMORY = 3 * MIB, Bytes;
+    /// Waiting for the end of one call of a preview.
+    PREVIEW_WAIT_MS = 20_000, Milliseconds;
     /// Nesting of the value of a run's parameter.
     PARAMETER_LEVELS = 32, Levels;
     /// Nesting of a model's draft, which becomes part of an output.

@@ -6,10 +6,12 @@
 //! bound to the digest of what remains. If the question is whether to repeat an interrupted call, the answer may be
 //! that the call happened. Must not know storage or runs' journals.
 
+mod escalation;
+
 use std::collections::BTreeSet;
 
 use charter_contract::canonical;
-use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId, ToolId, UserId};
+use charter_contract::ids::{ApprovalId, Label, RunId, StepId, TenantId, ToolId, UserId};
 use charter_contract::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::gate::{RuleKind, RuleResult};
 use crate::person::CredentialUser;
+
+pub use escalation::{Escalation, EscalationStep};
 
 /// SHA-256 of the approved call, as `sha256:` and 64 hex digits.
 #[derive(
@@ -205,6 +209,9 @@ pub struct Approval {
     pub expires_at: Timestamp,
     /// Whether the approver must differ from the requesters.
     pub four_eyes: bool,
+    /// The groups that may approve, one after the other.
+    #[serde(default, skip_serializing_if = "Escalation::is_none")]
+    pub escalation: Escalation,
     /// The status.
     #[serde(flatten)]
     pub state: ApprovalStatus,
@@ -288,6 +295,14 @@ pub enum DecisionRefusal {
         "`{0}` requested this call, or shares a key creator with a user who did: a different person has to approve it"
     )]
     OwnRequest(UserId),
+    /// The user is in none of the groups whose turn has come.
+    #[error("`{user}` may not approve it now: it waits for the group `{group}`")]
+    NotInTurn {
+        /// The user.
+        user: UserId,
+        /// The group whose turn it is.
+        group: Label,
+    },
 }
 
 impl Approval {
@@ -295,7 +310,8 @@ impl Approval {
     ///
     /// # Errors
     /// A [`DecisionRefusal`], in the order decided, expired, not listed, nothing left, changed, not begun, own request,
-    /// count. Rejecting one's own request is allowed: it only withdraws the request.
+    /// not in turn, count. Rejecting one's own request is allowed: it only withdraws the request. Rejecting needs no
+    /// turn.
     pub fn decide(
         &self,
         verdict: ApprovalVerdict,
@@ -324,6 +340,16 @@ impl Approval {
         let agrees = verdict.answer != ApprovalAnswer::Reject;
         if agrees && !self.can_approve(&verdict.by) {
             return Err(DecisionRefusal::OwnRequest(verdict.by.user));
+        }
+        let group = self.escalation.group(now);
+        if let Some(group) = group
+            && agrees
+            && !self.escalation.admits(&verdict.by.user, now)
+        {
+            return Err(DecisionRefusal::NotInTurn {
+                user: verdict.by.user,
+                group: group.clone(),
+            });
         }
         let asks_for_count = agrees && self.destructive && self.list.len() > 1;
         if asks_for_count && choice.typed_count != Some(left.len() as u64) {

@@ -43,6 +43,7 @@ use crate::execution::executors::{ClientCalls, ExecutorService, TargetRouter};
 use crate::execution::explain::GateService;
 use crate::execution::linked_calls::LinkedCallService;
 use crate::execution::outputs::OutputBudgetRunner;
+use crate::execution::previews::PreviewService;
 use crate::execution::runs::{
     ApprovalService, RunClients, RunManagementService, RunRecoveryService, RunViewService,
 };
@@ -362,6 +363,12 @@ impl Engine {
     #[must_use]
     pub fn approvals(&self) -> &Arc<ApprovalService> {
         &self.execution.approvals
+    }
+
+    /// Returns the previews of writes that wait for an approval.
+    #[must_use]
+    pub fn previews(&self) -> &Arc<PreviewService> {
+        &self.execution.previews
     }
 
     /// Returns runs as their readers see them.

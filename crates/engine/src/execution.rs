@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod findings;
 pub(crate) mod linked_calls;
 pub(crate) mod outputs;
+pub(crate) mod previews;
 pub(crate) mod replicas;
 pub(crate) mod runs;
 pub(crate) mod starts;

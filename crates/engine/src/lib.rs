@@ -74,11 +74,13 @@ pub use execution::explain::{
     AssumedFacts, CallExplanation, CallOrigin, GateService, HypotheticalCall,
 };
 pub use execution::linked_calls::LinkedCallService;
+pub use execution::previews::{ApprovalPreview, PreviewService};
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
-    Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt, RunEventPage,
-    RunEventView, RunEvidence, RunExplanation, RunManagementService, RunPage, RunQuery,
-    RunRecoveryService, RunState, RunSummary, RunView, RunViewService, StepExplanation, StepView,
+    PendingConfirmation, Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt,
+    RunEventPage, RunEventView, RunEvidence, RunExplanation, RunManagementService, RunPage,
+    RunQuery, RunRecoveryService, RunState, RunSummary, RunView, RunViewService, StepExplanation,
+    StepView,
 };
 pub use execution::starts::{IdempotencyKey, RunStartService, RunStarted, SubmittedPlan};
 pub use execution::tags::TagService;
@@ -90,8 +92,8 @@ pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
 pub use ground::ids::{IdSource, RandomIds};
 pub use ground::settings::{
-    Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota, Quotas,
-    Settings, SkillVectors, TenantPins,
+    ApproverGroup, Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota,
+    Quotas, Settings, SkillVectors, TenantPins,
 };
 pub use ground::telemetry::TELEMETRY;
 pub use ground::vault::SealingKeys;

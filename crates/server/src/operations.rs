@@ -88,6 +88,8 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("invoke_tool", Scopes(&[RunsWrite])),
     // Approvals.
     ("approve", Scopes(&[ApprovalsWrite])),
+    ("preview_approval", Scopes(&[ApprovalsWrite])),
+    ("escalate_approval", Scopes(&[ApprovalsWrite])),
     ("report_approval_result", Scopes(&[ApprovalsWrite])),
     ("list_approvals", Scopes(&[ApprovalsRead])),
     ("reject", Scopes(&[ApprovalsWrite])),

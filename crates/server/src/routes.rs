@@ -139,6 +139,8 @@ fn work() -> OpenApiRouter<AppState> {
         .routes(routes!(playbooks::start))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::show))
+        .routes(routes!(approvals::preview))
+        .routes(routes!(approvals::escalate))
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::reject))
         .routes(routes!(approvals::report))

@@ -7,11 +7,12 @@ from types import MappingProxyType
 
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._wire import Call, Pages, Repeat, paged, part, reading
-from charter_client.contract import Approval, ApprovalEntry
+from charter_client.contract import Approval, ApprovalEntry, ApprovalPreview
 
 _APPROVAL = reading(Approval)
 _ENTRY = reading(ApprovalEntry)
 _PAGE = paged(ApprovalEntry)
+_PREVIEW = reading(ApprovalPreview)
 
 
 def decide(
@@ -42,6 +43,18 @@ class ApprovalOperations:
     def get(self, approval_id: str) -> Call[ApprovalEntry]:
         """An approval with the exact call that it is for."""
         return Call("GET", f"/v1/approvals/{part(approval_id)}", _ENTRY)
+
+    @operation
+    def preview(self, approval_id: str) -> Call[ApprovalPreview]:
+        """The present state of the call's target beside the state after it, as its tool declares."""
+        path = f"/v1/approvals/{part(approval_id)}/preview"
+        return Call("POST", path, _PREVIEW, repeat=Repeat.NEVER)
+
+    @operation
+    def escalate(self, approval_id: str) -> Call[Approval]:
+        """Hands it on to the next group of approvers, whose turn begins at once."""
+        path = f"/v1/approvals/{part(approval_id)}/escalate"
+        return Call("POST", path, _APPROVAL, repeat=Repeat.NEVER)
 
     @operation
     def approve(

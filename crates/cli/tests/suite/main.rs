@@ -19,6 +19,7 @@ mod watched;
 
 mod a2a;
 mod addresses;
+mod approvals;
 mod backup;
 mod bad_input;
 mod builtin;

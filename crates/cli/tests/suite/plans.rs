@@ -282,7 +282,8 @@ fn b003_6_a_tree_from_a_file_takes_each_of_its_ways() {
         let (id, digest) = (&started["run_id"], &started["plan_digest"]);
         let [id, digest] = [id, digest].map(|text| text.as_str().unwrap());
         let done = charter(&home, &["runs", "confirm", id, "--digest", digest]);
-        let replayed = charter(&home, &["run", "replay", id]);
+        let replay = ["run", "replay", id, "--output", "json"];
+        let replayed = home.run(&replay).json(0);
         assert_eq!(
             (&replayed["divergence"], &replayed["status"]),
             (&Value::Null, &done["status"])
@@ -327,7 +328,7 @@ fn path(file: &Path) -> &str {
 
 fn charter(home: &Home, arguments: &[&str]) -> Value {
     let arguments = [arguments, &["--output", "json"]].concat();
-    home.run(&arguments).json(0)
+    home.run(&arguments).done_or_waiting()
 }
 
 /// A write in a plan is approved as in a supervised playbook, by another person. That is its only decision.

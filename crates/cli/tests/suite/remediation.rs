@@ -119,8 +119,11 @@ impl ByCommands {
     fn run_as(&self, who: &str, arguments: &[&str], status: Option<&str>) -> Value {
         let shown = self
             .of(who)
-            .run(&[arguments, &["--output", "json"]].concat())
-            .json(0);
+            .run(&[arguments, &["--output", "json"]].concat());
+        let shown = match arguments {
+            ["runs", "show" | "replay", ..] => shown.json(0),
+            _ => shown.done_or_waiting(),
+        };
         if let Some(status) = status {
             assert_eq!(shown["status"], status, "{shown:#}");
         }

@@ -4,11 +4,11 @@ use uuid::Uuid;
 use super::*;
 use crate::gate::RuleKind;
 
-fn at(seconds: i64) -> Timestamp {
+pub(super) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros((1_776_168_000 + seconds) * 1_000_000).unwrap()
 }
 
-fn user(name: &str) -> UserId {
+pub(super) fn user(name: &str) -> UserId {
     UserId::parse(name).unwrap()
 }
 
@@ -22,7 +22,7 @@ fn call(parameters: &Value) -> ExactCall {
     }
 }
 
-fn pending(four_eyes: bool) -> Approval {
+pub(super) fn pending(four_eyes: bool) -> Approval {
     let call = call(&json!({"group": "sg-1"}));
     Approval {
         approval_id: ApprovalId::from_uuid(Uuid::from_u128(2)),
@@ -37,6 +37,7 @@ fn pending(four_eyes: bool) -> Approval {
         requested_at: at(0),
         expires_at: at(60),
         four_eyes,
+        escalation: Escalation::default(),
         state: ApprovalStatus::Pending,
     }
 }
@@ -374,4 +375,27 @@ fn a_list_is_bound_to_its_calls_and_their_order() {
     let digest = |calls: &[&ExactCall]| ExactCall::digest_of_list(calls);
     assert_ne!(digest(&[a, b, c]), digest(&[a, c, b]));
     assert_ne!(digest(&[a, b]), digest(&[a, b, c]));
+}
+
+/// Approving needs a turn; rejecting does not.
+#[test]
+fn only_a_group_whose_turn_has_come_approves() {
+    let mut approval = pending(false);
+    approval.escalation.steps.push(EscalationStep {
+        group: Label::parse("on-call").unwrap(),
+        users: BTreeSet::from([user("bob")]),
+        from: at(0),
+    });
+    let refused = approval.decide(says(&approval, true, "ruth"), at(1));
+    let not_in_turn = DecisionRefusal::NotInTurn {
+        user: user("ruth"),
+        group: Label::parse("on-call").unwrap(),
+    };
+    assert_eq!(refused, Err(not_in_turn));
+    assert!(
+        approval
+            .decide(says(&approval, false, "ruth"), at(1))
+            .is_ok()
+    );
+    assert!(approval.decide(says(&approval, true, "bob"), at(1)).is_ok());
 }

@@ -106,6 +106,9 @@ pub enum AnnouncedEvent {
     /// An approval is requested.
     #[serde(rename = "approval.requested")]
     ApprovalRequested(ApprovalEventRef),
+    /// Its turn went to the next group of approvers.
+    #[serde(rename = "approval.escalated")]
+    ApprovalEscalated(ApprovalEventRef),
     /// A person approved.
     #[serde(rename = "approval.approved")]
     ApprovalApproved(ApprovalEventRef),

@@ -51,6 +51,8 @@ pub struct Settings {
     pub four_eyes: Option<bool>,
     /// Users who may approve with a credential outside the store.
     pub approvers: Approvers,
+    /// Groups that approvals go to, one after the other. Without one, every approver of a tenant may decide.
+    pub approver_groups: Vec<ApproverGroup>,
     /// Settings of memories.
     pub memories: MemorySettings,
     /// Maximum concurrent tool calls of this process.
@@ -161,6 +163,19 @@ pub struct Approvers {
     pub provided: BTreeSet<TenantId>,
 }
 
+/// A group of approvers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApproverGroup {
+    /// Its name.
+    pub name: Label,
+    /// The tenant whose approvals it gets; those of every tenant when absent.
+    pub tenant: Option<TenantId>,
+    /// Its members.
+    pub users: BTreeSet<UserId>,
+    /// How long an approval waits for the group before it goes to the next one.
+    pub answers_within: Duration,
+}
+
 /// Settings of memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySettings {
@@ -246,6 +261,7 @@ impl Default for Settings {
             credentials: false,
             four_eyes: None,
             approvers: Approvers::default(),
+            approver_groups: Vec::new(),
             memories: MemorySettings::default(),
             tool_calls: 16,
             cached_results: 1_000,

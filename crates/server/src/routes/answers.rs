@@ -10,12 +10,12 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::registry;
 use charter_engine::{
     AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage,
-    ArtifactView, AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView,
-    ConnectionStart, CredentialView, DocumentDependencies, DocumentView, EventPage, EvidencePage,
-    EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal, LensSearchResult,
-    LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage, MemoryView,
-    MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey,
-    PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
+    ApprovalPreview, ArtifactView, AssignmentPage, AssignmentView, BulkWritten, CallerView,
+    CatalogueView, ConnectionStart, CredentialView, DocumentDependencies, DocumentView, EventPage,
+    EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal,
+    LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage,
+    MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView,
+    NewKey, PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
     PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
     RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
     RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope,
@@ -33,7 +33,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 81] = [
+const ANSWERS: [(&str, Describe); 82] = [
     ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
@@ -51,6 +51,7 @@ const ANSWERS: [(&str, Describe); 81] = [
     ("approval", schema_of::<Approval>),
     ("approval_entry", schema_of::<ApprovalEntry>),
     ("approval_page", schema_of::<ApprovalPage>),
+    ("approval_preview", schema_of::<ApprovalPreview>),
     ("caller", schema_of::<CallerView>),
     ("catalogue", schema_of::<CatalogueView>),
     ("connection_start", schema_of::<ConnectionStart>),

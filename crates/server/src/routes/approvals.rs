@@ -6,8 +6,8 @@ use axum::extract::State;
 use charter_contract::ids::{ApprovalId, RunId, StepId};
 use charter_contract::page::PageRequest;
 use charter_engine::{
-    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ListChoice,
-    ReportedResult,
+    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalPreview,
+    ListChoice, ReportedResult,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -64,6 +64,22 @@ pub(crate) async fn show(
 ) -> Result<Json<ApprovalEntry>, ApiError> {
     let id: ApprovalId = parsed(&id)?;
     Ok(Json(state.engine.approvals().get(&caller, &id).await?))
+}
+
+/// Preview the call of a pending approval: the present state beside the state after.
+///
+/// The tool declares how: by a dry run, or by readonly tools. Each call is a run in your name. If a state is unknown,
+/// `note` has the reason.
+#[utoipa::path(post, path = "/v1/approvals/{id}/preview", tag = "approvals", operation_id = "preview_approval",
+    params(("id" = String, Path, description = "`apr-…`")),
+    responses((status = 200, description = "The preview", body = ref("#/components/schemas/approval_preview"))))]
+pub(crate) async fn preview(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Path(id): Path<String>,
+) -> Result<Json<ApprovalPreview>, ApiError> {
+    let id: ApprovalId = parsed(&id)?;
+    Ok(Json(state.engine.previews().preview(&caller, &id).await?))
 }
 
 /// A decision: the digest of the call that the person saw, and the reason.
@@ -156,6 +172,19 @@ pub(crate) async fn report(
         reason: told.reason,
     };
     decide(&state, &caller, &id, seen, answer).await
+}
+
+/// Hand a pending approval on to the next group of approvers, whose turn begins at once.
+#[utoipa::path(post, path = "/v1/approvals/{id}/escalate", tag = "approvals", operation_id = "escalate_approval",
+    params(("id" = String, Path, description = "`apr-…`")),
+    responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval")), (status = 409, description = "It is already decided, or no group follows", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn escalate(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Path(id): Path<String>,
+) -> Result<Json<Approval>, ApiError> {
+    let id: ApprovalId = parsed(&id)?;
+    Ok(Json(state.engine.approvals().hand_on(&caller, &id).await?))
 }
 
 async fn decide(

@@ -1,6 +1,9 @@
-//! Approvals of runs, as their driver and their readers need them. People's decisions are in [`decide`].
+//! Approvals of runs, as their driver and their readers need them. People's decisions are in [`decide`], and the plans
+//! that wait for a confirmation in [`confirmations`].
 
+mod confirmations;
 mod decide;
+mod escalate;
 
 use std::sync::Arc;
 
@@ -19,9 +22,11 @@ use charter_store::approval::{
 use charter_store::page::{MAX_PAGE, PageRequest};
 
 use super::Workspace;
+use crate::ground::settings::ApproverGroup;
 use crate::identity::keys::KeyService;
 use crate::{Caller, EngineError};
 
+pub use confirmations::PendingConfirmation;
 pub(crate) use decide::ApprovalParts;
 pub use decide::{ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService};
 
@@ -33,11 +38,22 @@ pub(crate) struct RunApprovals {
     store: SharedStore,
     clock: Arc<dyn Clock>,
     keys: Arc<KeyService>,
+    groups: Vec<ApproverGroup>,
 }
 
 impl RunApprovals {
-    pub(crate) fn new(store: SharedStore, clock: Arc<dyn Clock>, keys: Arc<KeyService>) -> Self {
-        Self { store, clock, keys }
+    pub(crate) fn new(
+        store: SharedStore,
+        clock: Arc<dyn Clock>,
+        keys: Arc<KeyService>,
+        groups: Vec<ApproverGroup>,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            keys,
+            groups,
+        }
     }
 
     /// Returns an approval, without a check of access.
@@ -148,9 +164,11 @@ impl RunApprovals {
             .playbook
             .as_ref()
             .is_some_and(|(_, class)| *class == SafetyClass::Destructive);
+        let requested_at = self.clock.now();
+        let tenant = &workspace.tenant;
         Some(Approval {
             approval_id: asked.approval.clone(),
-            tenant_id: workspace.tenant.clone(),
+            tenant_id: tenant.clone(),
             digest: ExactCall::digest_of_list(&calls),
             call: asked.call.clone(),
             list: match calls.as_slice() {
@@ -161,9 +179,10 @@ impl RunApprovals {
             rules,
             requested_by: run.by().clone(),
             requesters: requesters.collect(),
-            requested_at: self.clock.now(),
+            requested_at,
             expires_at: asked.expires_at,
             four_eyes: destructive || self.keys.four_eyes(),
+            escalation: self.escalation(tenant, requested_at, asked.expires_at),
             state: ApprovalStatus::Pending,
         })
     }

@@ -11,12 +11,11 @@ use std::time::Duration;
 use charter_contract::bounds::{JSON_MEMORY, RUN_MEMORY};
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::policy::RunKind;
-use charter_contract::catalogue::tool::{Implementation, Tool, ToolClass};
+use charter_contract::catalogue::tool::{DRY_RUN, Implementation, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::filling::FillBudget;
 use charter_contract::ids::{PlaybookId, ScriptId, StepId, TenantId, ToolId, UserId};
-use charter_contract::parameter::ParameterType;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Digest, ExactCall};
 use charter_domain::catalogue::CatalogueEntry;
@@ -43,9 +42,6 @@ use crate::identity::credentials::CallSecrets;
 
 pub(crate) use analysis::{AnalysisDone, AnalysisOrder, AnalysisWork};
 pub(crate) use stages::{StageFailure, StageResult, StageRunner, StageWork};
-
-/// The parameter by which a tool declares that it supports dry runs.
-const DRY_RUN: &str = "dry_run";
 
 /// A tool as a run pinned it, with the files of its package.
 #[derive(Debug, Clone)]
@@ -328,7 +324,7 @@ impl Workspace {
     ) -> Result<Option<ExactCall>, EngineError> {
         let document = &called.tool.entry.document;
         if run.is_dry_run() && called.writes {
-            if called.script.is_some() || !knows_dry_run(document) {
+            if called.script.is_some() || !document.supports_dry_run() {
                 return Ok(None);
             }
             given.insert(DRY_RUN.to_owned(), Value::Bool(true));
@@ -345,16 +341,6 @@ impl Workspace {
             parameters,
         }))
     }
-}
-
-/// Returns whether a tool supports dry runs: it declares the parameter `dry_run` and changes nothing when that is true.
-/// The declaration of an MCP server is not trusted for this.
-fn knows_dry_run(tool: &Tool) -> bool {
-    if let Some(Implementation::Mcp { .. }) = &tool.implementation {
-        return false;
-    }
-    let mut declared = tool.parameters().iter();
-    declared.any(|p| p.name.as_ref() == DRY_RUN && p.kind == ParameterType::Boolean)
 }
 
 fn timeout(step: &Step, tool: &Tool) -> Duration {

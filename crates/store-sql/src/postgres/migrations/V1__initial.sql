@@ -466,8 +466,9 @@ CREATE INDEX approval_by_state ON approval (tenant_id, state, requested_at, appr
 CREATE INDEX approval_by_user ON approval (tenant_id, user_id, requested_at, approval_id);
 CREATE INDEX approval_by_run ON approval (tenant_id, run_id);
 
+-- A pending approval may go to the next group of approvers.
 CREATE TRIGGER approval_moves_forward BEFORE UPDATE ON approval FOR EACH ROW
-WHEN (NOT ((OLD.state = 'pending' AND NEW.state IN ('approved', 'rejected', 'lapsed'))
+WHEN (NOT ((OLD.state = 'pending' AND NEW.state IN ('pending', 'approved', 'rejected', 'lapsed'))
         OR (OLD.state = 'approved' AND NEW.state IN ('consumed', 'lapsed')))
    OR (NEW.tenant_id, NEW.approval_id, NEW.run_id, NEW.user_id, NEW.expires_at)
    <> (OLD.tenant_id, OLD.approval_id, OLD.run_id, OLD.user_id, OLD.expires_at))

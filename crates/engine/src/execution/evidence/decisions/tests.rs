@@ -37,6 +37,7 @@ fn approval() -> Approval {
         requested_at: at("2026-04-14T12:00:00Z"),
         expires_at: at("2026-04-15T12:00:00Z"),
         four_eyes: true,
+        escalation: Default::default(),
         state: ApprovalStatus::Pending,
     }
 }

@@ -30,6 +30,7 @@ impl RunDriver<'_> {
     /// Applies decisions that people have made since, and lapses approvals that were not decided or used in time.
     pub(super) async fn apply_approval_decisions(&mut self) -> Result<(), EngineError> {
         self.set_aside.clear();
+        self.escalates_at = None;
         let awaited: BTreeSet<ApprovalId> = self.awaited().map(|(_, approval)| approval).collect();
         if awaited.is_empty() {
             return Ok(());
@@ -41,6 +42,9 @@ impl RunDriver<'_> {
                 .get(&self.pinned.workspace.tenant, &id)
                 .await?;
             let now = self.runs.deadlines.now_or_deadline(approval.expires_at);
+            let owner = self.folded.run.owner();
+            let turn = self.runs.approvals.announce_turns(owner, &approval, now);
+            self.escalates_at = turn.await?.into_iter().chain(self.escalates_at).min();
             self.use_approval(&approval, now)?;
         }
         self.write(NextPhase::Runs).await

@@ -123,6 +123,8 @@ impl RunDriver<'_> {
             return Ok(());
         };
         self.folded.asked = true;
+        let turn = approval.escalation.next_turn();
+        self.escalates_at = self.escalates_at.into_iter().chain(turn).min();
         let record = approvals::record(&approval)?;
         self.approvals.push(ApprovalChange::Ask(record));
         Ok(())

@@ -33,7 +33,8 @@ impl RunDriver<'_> {
         let open = self.awaited().map(|(_, approval)| approval);
         let open = open.filter(|approval| !self.set_aside.contains(approval));
         let wait = RunWait {
-            until,
+            // A run that waits for a group wakes to announce the next one's turn.
+            until: until.into_iter().chain(self.escalates_at).min(),
             approvals: open.collect::<BTreeSet<_>>().into_iter().collect(),
         };
         if !self.unwritten.is_empty() {
