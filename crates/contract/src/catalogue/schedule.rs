@@ -275,3 +275,31 @@ impl Schedule {
 
 /// Longest interval, in seconds: a year.
 const LONGEST_INTERVAL_S: u64 = 366 * 24 * 3_600;
+
+string_enum! {
+    /// Whether an enabled schedule fires.
+    pub enum ScheduleState {
+        /// It fires.
+        Active = "active",
+        /// It does not fire until it is resumed.
+        Paused = "paused",
+    }
+}
+
+string_enum! {
+    /// The state of one occurrence of a schedule.
+    pub enum OccurrenceState {
+        /// It will start.
+        Waiting = "waiting",
+        /// Its work has started and is unfinished.
+        Started = "started",
+        /// Its work has ended.
+        Ended = "ended",
+        /// It did not start because earlier work was unfinished.
+        Skipped = "skipped",
+        /// It passed while no server was running.
+        Missed = "missed",
+        /// It could not start, or its work failed.
+        Failed = "failed",
+    }
+}
