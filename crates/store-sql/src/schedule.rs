@@ -324,8 +324,12 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
     async fn schedules_due(
         &self,
         now: Timestamp,
+        after: Option<(&TenantId, &ScheduleId)>,
         limit: usize,
     ) -> Result<Vec<ScheduleRecord>, StoreError> {
+        let (tenant, schedule) = after.map_or(("", ""), |(tenant, schedule)| {
+            (tenant.as_str(), schedule.as_str())
+        });
         self.engine
             .rows(
                 RowScope::Everyone,
@@ -337,9 +341,15 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
                          UNION
                          SELECT tenant_id, schedule_id FROM schedule_occurrence
                          WHERE state IN ('waiting', 'started') AND start_at <= $1)
-                     ORDER BY tenant_id, schedule_id LIMIT $2"
+                       AND (tenant_id, schedule_id) > ($2, $3)
+                     ORDER BY tenant_id, schedule_id LIMIT $4"
                 ),
-                params![column::micros(now), column::limit(limit)],
+                params![
+                    column::micros(now),
+                    tenant,
+                    schedule,
+                    column::limit(limit)
+                ],
                 record,
             )
             .await

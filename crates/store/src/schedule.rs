@@ -163,10 +163,11 @@ pub trait Schedules {
     async fn finding_triggers(&self, tenant: &TenantId) -> Result<Vec<ScheduleRecord>, StoreError>;
 
     /// Lists schedules of all tenants that have something to do at `now`: an active one whose next occurrence is due,
-    /// and any with an occurrence that starts or has started.
+    /// and any with an occurrence that starts or has started. By tenant and id, after those of `after`.
     async fn schedules_due(
         &self,
         now: Timestamp,
+        after: Option<(&TenantId, &ScheduleId)>,
         limit: usize,
     ) -> Result<Vec<ScheduleRecord>, StoreError>;
 

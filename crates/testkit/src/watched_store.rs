@@ -482,7 +482,7 @@ reads {
     fn schedule_of_hook(hook: &HookId) -> Option<ScheduleRecord>;
     fn schedules(tenant: &TenantId, user: Option<&UserId>, page: &PageRequest) -> Page<ScheduleRecord>;
     fn finding_triggers(tenant: &TenantId) -> Vec<ScheduleRecord>;
-    fn schedules_due(now: Timestamp, limit: usize) -> Vec<ScheduleRecord>;
+    fn schedules_due(now: Timestamp, after: Option<(&TenantId, &ScheduleId)>, limit: usize) -> Vec<ScheduleRecord>;
     fn occurrence(tenant: &TenantId, schedule: &ScheduleId, occurrence: &str) -> Option<OccurrenceRecord>;
     fn occurrences(tenant: &TenantId, schedule: &ScheduleId, page: &PageRequest) -> Page<OccurrenceRecord>;
     fn open_occurrences(tenant: &TenantId, schedule: &ScheduleId, limit: usize) -> Vec<OccurrenceRecord>;
