@@ -214,7 +214,15 @@ impl MaintenanceService {
         let contents = store.sweep_tool_contents(before).await?;
         let occurrences = store.sweep_occurrences(before).await?;
         tracing::debug!(
-            tags, sessions, requests, memories, messages, runs, contents, occurrences, "swept"
+            tags,
+            sessions,
+            requests,
+            memories,
+            messages,
+            runs,
+            contents,
+            occurrences,
+            "swept"
         );
         Ok(())
     }

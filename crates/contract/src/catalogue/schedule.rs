@@ -240,6 +240,12 @@ impl Schedule {
             let message = format!("a jitter is at most {SCHEDULE_JITTER_S} seconds");
             report.meaning("/jitter_s", "maximum", message);
         }
+        if self.missed == MissedPolicy::RunAll && self.overlap == OverlapPolicy::Skip {
+            let message = "`missed: run_all` starts several occurrences at once, which `overlap: skip` would skip: \
+                           write `overlap: queue` or `allow`"
+                .to_owned();
+            report.meaning("/overlap", "conflict", message);
+        }
     }
 
     fn check_parameters(&self, report: &mut Report) {

@@ -1,8 +1,6 @@
 //! Schedules and occurrences as their readers see them.
 
-use charter_contract::catalogue::schedule::{
-    OccurrenceState, Schedule, ScheduleState, ScheduleTiming,
-};
+use charter_contract::catalogue::schedule::{OccurrenceState, Schedule, ScheduleState};
 use charter_contract::ids::{MissionId, RequestId, RunId, ScheduleId, UserId};
 use charter_contract::json::decode_stored;
 use charter_contract::time::Timestamp;
@@ -49,7 +47,6 @@ pub struct ScheduleView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook_path: Option<String>,
     /// The definition, as it was enabled.
-    #[schemars(with = "Map<String, Value>")]
     pub definition: Schedule,
 }
 
@@ -73,15 +70,6 @@ impl ScheduleView {
             enabled_at: record.enabled_at,
             definition,
         })
-    }
-
-    /// Whether an event starts it.
-    #[must_use]
-    pub fn is_trigger(&self) -> bool {
-        match self.definition.when {
-            ScheduleTiming::Webhook(_) | ScheduleTiming::Finding(_) => true,
-            ScheduleTiming::Cron(_) | ScheduleTiming::EveryS(_) | ScheduleTiming::At(_) => false,
-        }
     }
 }
 

@@ -274,11 +274,15 @@ impl ScheduleService {
         self.show(caller, &id).await
     }
 
-    /// Deletes a schedule with its occurrences. Work that has started continues.
+    /// Deletes a schedule with its occurrences, and returns it. Work that has started continues.
     ///
     /// # Errors
     /// `not_found`.
-    pub async fn delete(&self, caller: &Caller, schedule: &ScheduleId) -> Result<(), EngineError> {
+    pub async fn delete(
+        &self,
+        caller: &Caller,
+        schedule: &ScheduleId,
+    ) -> Result<ScheduleView, EngineError> {
         let record = self.record(caller, schedule).await?;
         let events = vec![events::changed(
             &record,
@@ -289,7 +293,7 @@ impl ScheduleService {
         let deleted = self.store.delete_schedule(&caller.tenant, schedule, events);
         deleted.await?;
         self.parts.news.notify_waiters();
-        Ok(())
+        self.view(caller, record)
     }
 
     /// Starts an occurrence of a schedule now, beside those by its time. The caller has asked for its work (ruling 33).
@@ -372,6 +376,28 @@ impl ScheduleService {
         };
         let found = found.ok_or_else(|| EngineError::not_found("occurrence", key))?;
         OccurrenceView::new(found)
+    }
+
+    /// Writes the report of an occurrence as Markdown; `latest` is the latest one with a report.
+    ///
+    /// # Errors
+    /// `not_found`, also for an occurrence without a report.
+    pub async fn report(
+        &self,
+        caller: &Caller,
+        schedule: &ScheduleId,
+        key: &str,
+    ) -> Result<String, EngineError> {
+        let title = self.show(caller, schedule).await?.title;
+        let found = self.occurrence(caller, schedule, key).await?;
+        match found.report {
+            Some(report) => Ok(report.to_markdown(&title, &found.due_at.to_string())),
+            None => {
+                let message =
+                    format!("the occurrence `{key}` has no report: its work has not ended");
+                Err(EngineError::new(ErrorCode::NotFound, message))
+            }
+        }
     }
 
     /// Returns the record of a schedule that the caller sees.

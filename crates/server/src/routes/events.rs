@@ -39,7 +39,8 @@ pub(crate) struct EventsQuery {
 ///
 /// Topics: `approval.requested`, `approval.approved`, `approval.rejected`, `approval.reported`,
 /// `approval.consumed`, `approval.lapsed`, `run.status`, `request.result`, `catalogue.changed`, `account.connected`,
-/// `account.disconnected`, and for whoever keeps keys
+/// `account.disconnected`, `schedule.enabled`, `schedule.paused`, `schedule.resumed`, `schedule.deleted`,
+/// `schedule.ended`, `schedule.failed`, `finding.new`, `finding.resolved`, and for whoever keeps keys
 /// `key.created`, `key.rotated`, `key.revoked`. An event says what changed, by id. A stream that broke off is taken up with `Last-Event-ID` or `after`.
 #[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "list_events", params(EventsQuery),
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/event_page"))))]

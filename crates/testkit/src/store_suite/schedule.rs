@@ -172,7 +172,10 @@ pub async fn a_paused_schedule_does_not_advance(store: &dyn Store) -> Outcome {
 }
 
 async fn due_at(store: &dyn Store, second: i64) -> Made<Vec<String>> {
-    let found = store.schedules_due(at(second)?, None, 10).await?.into_iter();
+    let found = store
+        .schedules_due(at(second)?, None, 10)
+        .await?
+        .into_iter();
     Ok(found.map(|one| one.schedule_id.to_string()).collect())
 }
 
@@ -190,7 +193,9 @@ pub async fn due_schedules_are_found(store: &dyn Store) -> Outcome {
     assert_eq!(due_at(store, 9).await?, Vec::<String>::new());
     assert_eq!(due_at(store, 10).await?, ["nightly", "weekly"]);
     let first = id("nightly")?;
-    let rest = store.schedules_due(at(10)?, Some((&acme, &first)), 10).await?;
+    let rest = store
+        .schedules_due(at(10)?, Some((&acme, &first)), 10)
+        .await?;
     assert_eq!(rest.len(), 1);
     let (nightly, due) = (id("nightly")?, [occurrence("acme", "nightly", 10)?]);
     store
