@@ -10,7 +10,7 @@ use crate::StoreError;
 use crate::outbox::NewMessage;
 use crate::page::{Page, PageRequest};
 
-/// What starts the occurrences of a schedule.
+/// The cause of the occurrences of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScheduleCause {
     /// The time.
@@ -43,7 +43,7 @@ pub struct ScheduleRecord {
     pub definition: String,
     /// Whose rights its work has: JSON.
     pub identity: String,
-    /// What starts its occurrences.
+    /// The cause of its occurrences.
     pub cause: ScheduleCause,
     /// Whether it fires.
     pub state: ScheduleState,
@@ -74,11 +74,11 @@ pub struct OccurrenceRecord {
     pub state: OccurrenceState,
     /// The event that started it: JSON.
     pub event: Option<String>,
-    /// What it started: JSON.
+    /// The started work: JSON.
     pub work: Option<String>,
     /// Why it did not start or failed.
     pub note: Option<String>,
-    /// What it found: JSON.
+    /// Its report: JSON.
     pub report: Option<String>,
     /// The latest change.
     pub updated_at: Timestamp,
@@ -97,18 +97,18 @@ pub struct ScheduleChange {
     pub next_at: Option<Timestamp>,
 }
 
-/// A change of an occurrence. What is `None` stays.
+/// A change of an occurrence. A field that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OccurrenceChange {
     /// The expected state.
     pub from: OccurrenceState,
     /// The new state.
     pub to: OccurrenceState,
-    /// What it started: JSON.
+    /// The started work: JSON.
     pub work: Option<String>,
     /// Why it did not start or failed.
     pub note: Option<String>,
-    /// What it found: JSON.
+    /// Its report: JSON.
     pub report: Option<String>,
     /// When it changed.
     pub at: Timestamp,

@@ -24,7 +24,7 @@ const LATEST: &str = "latest";
 pub(crate) enum Schedule {
     /// Enable a schedule or trigger, with your access.
     ///
-    /// What runs is the definition as it is now, until it is enabled again. The secret of a webhook is shown once.
+    /// The schedule runs the definition as it is now, until it is enabled again. The secret of a webhook is shown once.
     Enable {
         /// The id of a schedule in the catalogue.
         #[arg(required_unless_present = "file", conflicts_with = "file")]

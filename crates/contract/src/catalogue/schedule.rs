@@ -45,7 +45,7 @@ pub struct Schedule {
     pub description: String,
     /// When it fires.
     pub when: ScheduleTiming,
-    /// What it starts.
+    /// The work that it starts.
     pub run: ScheduledWork,
     /// Values of parameters, exact: they contain no placeholders.
     #[serde(default)]
@@ -53,10 +53,10 @@ pub struct Schedule {
     /// Parameters whose values are in the event of a trigger, each with a JSON pointer into it: `/data/bucket`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters_from: BTreeMap<Label, ShortText>,
-    /// What happens to occurrences that passed while no server was running.
+    /// The treatment of occurrences that passed while no server was running.
     #[serde(default)]
     pub missed: MissedPolicy,
-    /// What happens to an occurrence while work of an earlier one is unfinished.
+    /// The treatment of an occurrence while work of an earlier one is unfinished.
     #[serde(default)]
     pub overlap: OverlapPolicy,
     /// Longest random delay of a start, in seconds. The delay of an occurrence is the same on each server.
@@ -149,7 +149,7 @@ pub struct FindingTrigger {
     pub schedule: Option<ScheduleId>,
 }
 
-/// What a schedule starts: exactly one of four.
+/// The work of a schedule: exactly one of four.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScheduledWork {
@@ -181,7 +181,7 @@ pub struct MissionWork {
 }
 
 string_enum! {
-    /// What happens to occurrences that passed while no server was running.
+    /// The treatment of occurrences that passed while no server was running.
     #[derive(Default)]
     pub enum MissedPolicy {
         /// The latest one is started, late; those before it are recorded as missed.
@@ -195,7 +195,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// What happens to an occurrence while work of an earlier one is unfinished.
+    /// The treatment of an occurrence while work of an earlier one is unfinished.
     #[derive(Default)]
     pub enum OverlapPolicy {
         /// It is recorded as skipped.

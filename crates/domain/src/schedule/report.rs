@@ -1,4 +1,4 @@
-//! What an occurrence of a schedule found, compared with the one before: new, unchanged or resolved.
+//! The findings of an occurrence of a schedule, compared with the one before: new, unchanged or resolved.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ pub fn compare(
         };
         items.extend(item_of(occurrence, finding, change));
     }
-    // What an incomplete list does not contain may still exist.
+    // A finding that an incomplete list does not contain may still exist.
     if omitted.is_empty() {
         items.extend(before.into_values().filter_map(|item| {
             Some(ReportItem {

@@ -105,7 +105,7 @@ pub struct SchedulePage {
     pub next: Option<String>,
 }
 
-/// What an occurrence started.
+/// The work that an occurrence started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StartedWork {
@@ -133,13 +133,13 @@ pub struct OccurrenceView {
     pub start_at: Timestamp,
     /// The latest change.
     pub updated_at: Timestamp,
-    /// What it started.
+    /// The started work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work: Option<StartedWork>,
     /// Why it did not start, or how its work ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What it found, compared with the previous occurrence. Listings have the numbers without the items.
+    /// Its findings, compared with the previous occurrence. Listings have the numbers without the items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<ScheduleReport>,
 }
@@ -174,7 +174,7 @@ impl OccurrenceView {
     }
 }
 
-/// Returns what an occurrence started.
+/// Returns the work that an occurrence started.
 pub(super) fn work_of(record: &OccurrenceRecord) -> Result<Option<StartedWork>, EngineError> {
     let work = record.work.as_deref().map(decode_stored).transpose();
     work.map_err(|error| EngineError::internal("reading an occurrence", error))

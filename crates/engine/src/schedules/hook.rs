@@ -117,7 +117,7 @@ pub(super) fn new_secret(
     Ok((format!("{PREFIX}{}", STANDARD.encode(secret)), sealed))
 }
 
-/// What a sealed secret is bound to.
+/// The context that a sealed secret is bound to.
 fn context(hook: &HookId) -> String {
     format!("schedule hook {hook}")
 }

@@ -104,7 +104,7 @@ impl ScheduleService {
         }
     }
 
-    /// Records the end of an occurrence. What precedes the record may be repeated without effect.
+    /// Records the end of an occurrence. The steps before the record may be repeated without effect.
     async fn settle(
         &self,
         record: &ScheduleRecord,
@@ -113,7 +113,7 @@ impl ScheduleService {
         end: WorkEnd,
     ) -> Result<(), EngineError> {
         let now = self.clock.now();
-        // What a failed occurrence did not find may still exist.
+        // A failed occurrence shows nothing about the resources that it did not find.
         let report = if end.state == OccurrenceState::Ended {
             Some(self.report_of(record, one, &end.findings).await?)
         } else {
