@@ -234,7 +234,7 @@ fn findings_are_new_unchanged_or_resolved() {
     let second = compare("acme/nightly/2", &[finding(2), finding(3)], Some(&first));
     assert_eq!((second.new, second.unchanged, second.resolved), (1, 1, 1));
     assert_eq!(second.items[0].finding_id.as_str(), "fnd_3");
-    // A resolved finding is told once, and is new if it comes back.
+    // A finding is resolved once, and is new if it comes back.
     let third = compare(
         "acme/nightly/3",
         &[finding(1), finding(2), finding(3)],

@@ -32,9 +32,10 @@ impl ScheduleService {
     /// same id is replaced. The secret of a webhook trigger is in the answer alone.
     ///
     /// # Errors
-    /// `invalid_request` without exactly one of the two, for a time that has passed, and for a webhook without a sealing
-    /// key; `invalid_document`; `not_found` for a schedule or work that is not visible; `permission_denied` for work that
-    /// the caller may not start, and for another user's schedule; `rate_limited` if the tenant has its limit of schedules.
+    /// `invalid_request` without exactly one of the two, for a time that has passed, and for a webhook without a
+    /// sealing key; `invalid_document`; `not_found` for a schedule or work that is not visible; `permission_denied` for
+    /// work that the caller may not start, and for another user's schedule; `rate_limited` if the tenant has reached
+    /// its limit of schedules.
     pub async fn enable(
         &self,
         caller: &Caller,
@@ -299,9 +300,9 @@ impl ScheduleService {
     /// Starts an occurrence of a schedule now, beside those by its time. The caller has asked for its work (ruling 33).
     ///
     /// # Errors
-    /// `not_found`; `permission_denied` for a caller with less access than the schedule; `invalid_request` for a trigger,
-    /// whose work needs an event; `illegal_transition` for a paused schedule; `rate_limited` if it has too many
-    /// unfinished occurrences.
+    /// `not_found`; `permission_denied` for a caller with less access than the schedule; `invalid_request` for a
+    /// trigger, whose work needs an event; `illegal_transition` for a paused schedule; `rate_limited` if it has too
+    /// many unfinished occurrences.
     pub async fn start_now(
         &self,
         caller: &Caller,
