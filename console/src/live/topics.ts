@@ -8,6 +8,8 @@ const TOUCHED: [prefix: string, features: string[]][] = [
   ["catalogue.", ["catalogue", "packages", "routing", "lenses", "graph", "skills"]],
   ["route_example.", ["routing"]],
   ["key.", ["keys"]],
+  ["schedule.", ["schedules", "runs"]],
+  ["finding.", ["schedules"]],
 ];
 
 /** The features whose answers an event of this topic touches. */

@@ -36,6 +36,7 @@ mod reindex;
 mod resolve;
 mod route;
 mod runs;
+mod schedule;
 mod schema;
 mod serve;
 mod server_flag;
@@ -144,6 +145,9 @@ enum Command {
     /// Run playbooks.
     #[command(subcommand)]
     Playbook(playbook::Playbook),
+    /// Enable, list, pause and start schedules; show their reports.
+    #[command(subcommand)]
+    Schedule(schedule::Schedule),
     /// Promote skills and playbooks that were generated on a miss.
     #[command(subcommand)]
     Candidate(candidate::Candidate),
@@ -281,6 +285,7 @@ async fn dispatch(
         Command::Call(command) => call::run(&command, config, format).await,
         Command::Mission(command) => missions::run(&command, config, format).await,
         Command::Playbook(command) => playbook::run(&command, config, format).await,
+        Command::Schedule(command) => schedule::run(&command, config, format).await,
         Command::Candidate(command) => candidate::run(&command, config, format).await,
         Command::Approvals(command) => approvals::run(&command, config, format).await,
         Command::Events(command) => events::run(&command, config, format).await,

@@ -421,6 +421,22 @@ bounds! {
     ASSIGNMENT_SUBMISSIONS = 10, Count;
     /// Artifacts in one submission of an outside agent.
     ASSIGNMENT_ARTIFACTS = 32, Count;
+    /// Schedules and triggers of one tenant.
+    SCHEDULES = 1_000, Count;
+    /// Parameters of one schedule.
+    SCHEDULE_PARAMETERS = 100, Count;
+    /// Shortest interval between two occurrences of a schedule, in seconds.
+    SCHEDULE_INTERVAL_S = 60, Count;
+    /// Longest random delay of a scheduled start, in seconds.
+    SCHEDULE_JITTER_S = 3_600, Count;
+    /// Missed occurrences of a schedule that are started late.
+    SCHEDULE_CATCH_UP = 24, Count;
+    /// Items that the report of one occurrence of a schedule keeps.
+    SCHEDULE_REPORT_ITEMS = 1_000, Count;
+    /// Unfinished occurrences of one trigger; a further event is refused.
+    TRIGGER_BACKLOG = 100, Count;
+    /// The body of an incoming webhook.
+    WEBHOOK_EVENT_BYTES = 256 * KIB, Bytes;
     /// Credentials that one tool names.
     TOOL_CREDENTIALS = 8, Count;
     /// A secret that a file, a program or an authorization server returns.

@@ -43,6 +43,7 @@ pub mod redaction;
 pub mod reference;
 pub mod route_example;
 pub mod run;
+pub mod schedule;
 pub mod script;
 pub mod sentences;
 pub mod skill_folder;

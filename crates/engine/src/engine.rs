@@ -72,6 +72,7 @@ use crate::registry::routing::RoutingService;
 use crate::registry::skill_scripts::SkillScriptService;
 use crate::registry::tool_search::ToolSearchService;
 use crate::registry::tools::ToolRegistrationService;
+use crate::schedules::{ScheduleParts, ScheduleService};
 
 /// The ports of the engine.
 #[derive(Clone)]
@@ -115,6 +116,7 @@ pub struct Engine {
     execution: ExecutionServices,
     missions: MissionServices,
     conversation: ConversationServices,
+    schedules: Arc<ScheduleService>,
     maintenance: Arc<MaintenanceService>,
     draining: CancellationToken,
     shutdown: CancellationToken,
@@ -189,8 +191,11 @@ impl Engine {
         let execution = ExecutionServices::new(&services, &parts);
         let missions = MissionServices::new(&services, &execution, &parts);
         let conversation = ConversationServices::new(&services, &execution, &missions, &parts);
-        let maintenance = maintenance(&services, &execution, &conversation, &parts);
+        let schedules = schedules(&services, &execution, &missions, &conversation, &parts);
+        let schedules = Arc::new(schedules);
+        let maintenance = maintenance(&services, &execution, &conversation, &schedules, &parts);
         Self {
+            schedules,
             maintenance: Arc::new(maintenance),
             execution,
             missions,
@@ -419,6 +424,12 @@ impl Engine {
         &self.missions.views
     }
 
+    /// Returns the schedules and triggers of tenants.
+    #[must_use]
+    pub fn schedules(&self) -> &Arc<ScheduleService> {
+        &self.schedules
+    }
+
     /// Returns the sessions of users.
     #[must_use]
     pub fn sessions(&self) -> &Arc<SessionService> {
@@ -552,11 +563,37 @@ fn tenant_quotas(ports: &Ports, settings: &Settings) -> TenantQuotas {
     )
 }
 
+/// Returns the schedules of a process.
+fn schedules(
+    below: &Services,
+    execution: &ExecutionServices,
+    missions: &MissionServices,
+    conversation: &ConversationServices,
+    parts: &ProcessParts<'_>,
+) -> ScheduleService {
+    let services = ScheduleParts {
+        news: Arc::clone(&parts.news),
+        holder: parts.holder.clone(),
+        draining: parts.draining.clone(),
+        sealing: parts.settings.tool_credentials.keys.clone(),
+        catalogue: Arc::clone(&below.catalogue),
+        computations: Arc::clone(&parts.computations),
+        run_starts: Arc::clone(&execution.starts),
+        run_views: Arc::clone(&execution.views),
+        missions: Arc::clone(&missions.missions),
+        mission_views: Arc::clone(&missions.views),
+        requests: Arc::clone(&conversation.requests),
+        request_views: Arc::clone(&conversation.request_views),
+    };
+    ScheduleService::new(parts.core(), services)
+}
+
 /// Returns the background tasks of a process.
 fn maintenance(
     below: &Services,
     execution: &ExecutionServices,
     conversation: &ConversationServices,
+    schedules: &Arc<ScheduleService>,
     parts: &ProcessParts<'_>,
 ) -> MaintenanceService {
     let settings = MaintenanceSettings {
@@ -574,6 +611,7 @@ fn maintenance(
         run_recovery: Arc::clone(&execution.recovery),
         requests: Arc::clone(&conversation.requests),
         request_results: Arc::clone(&conversation.request_results),
+        schedules: Arc::clone(schedules),
     };
     MaintenanceService::new(
         Arc::clone(&parts.ports.store),

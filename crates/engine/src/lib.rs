@@ -1,7 +1,7 @@
 //! Use cases, one noun per file.
 //!
 //! Modules are in folders, each of which may name those before it: `ground`, `identity`, `catalogue`, `knowledge`,
-//! `registry`, `execution`, `missions`, `conversation`. Use cases are methods of services, which [`Engine`] holds, and for
+//! `registry`, `execution`, `missions`, `conversation`, `schedules`. Use cases are methods of services, which [`Engine`] holds, and for
 //! conversations of [`Engine`] itself.
 //!
 //! The engine combines the caller, the catalogue in force and the request. It decides with `charter-domain`, persists
@@ -21,6 +21,7 @@ mod knowledge;
 mod maintenance;
 mod missions;
 mod registry;
+mod schedules;
 
 pub use catalogue::abilities::Ability;
 pub use catalogue::documents::{
@@ -60,7 +61,7 @@ pub use conversation::tool_invocations::{InvocationOutcome, ToolInvocationServic
 pub use engine::{Engine, Ports};
 pub use execution::events::{
     AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, EventService,
-    RequestEventRef, RunEventRef,
+    FindingEventRef, OccurrenceEventRef, RequestEventRef, RunEventRef, ScheduleEventRef,
 };
 pub use execution::evidence::{
     EvidenceEntry, EvidencePage, EvidenceQuery, EvidenceService, MAX_PAYLOAD,
@@ -152,3 +153,7 @@ pub use registry::routing::{
 pub use registry::skill_scripts::SkillScriptService;
 pub use registry::tool_search::{FoundTool, ToolSearchService, WorkArea, WorkAreas};
 pub use registry::tools::{TOOLS_PACKAGE, ToolRegistered, ToolRegistrationService};
+pub use schedules::{
+    NewSchedule, OccurrencePage, OccurrenceView, ScheduleOrder, SchedulePage, ScheduleService,
+    ScheduleView, StartedWork, WebhookEvent, WebhookReceipt,
+};

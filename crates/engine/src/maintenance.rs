@@ -21,6 +21,7 @@ use crate::ground::settings::ProcessRole;
 use crate::identity::credentials::CredentialService;
 use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::lenses::LensService;
+use crate::schedules::ScheduleService;
 
 /// Open requests that are resumed at once.
 const BATCH: usize = 100;
@@ -45,6 +46,7 @@ pub(crate) struct MaintenanceParts {
     pub(crate) run_recovery: Arc<RunRecoveryService>,
     pub(crate) requests: Arc<RequestService>,
     pub(crate) request_results: Arc<RequestResultService>,
+    pub(crate) schedules: Arc<ScheduleService>,
 }
 
 /// Settings of the background tasks.
@@ -157,6 +159,7 @@ impl MaintenanceService {
             tasks.spawn(Arc::clone(self).sweep_forever());
             tasks.spawn(Arc::clone(&self.parts.evidence_log).retain_forever());
             tasks.spawn(Arc::clone(&self.parts.lenses).refresh_lenses_forever());
+            tasks.spawn(Arc::clone(&self.parts.schedules).fire_forever());
         }
     }
 
@@ -209,8 +212,17 @@ impl MaintenanceService {
         let messages = store.sweep_messages(before).await?;
         let runs = store.sweep_runs(before, SWEEP_LIMIT).await?;
         let contents = store.sweep_tool_contents(before).await?;
+        let occurrences = store.sweep_occurrences(before).await?;
         tracing::debug!(
-            tags, sessions, requests, memories, messages, runs, contents, "swept"
+            tags,
+            sessions,
+            requests,
+            memories,
+            messages,
+            runs,
+            contents,
+            occurrences,
+            "swept"
         );
         Ok(())
     }

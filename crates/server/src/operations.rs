@@ -48,6 +48,8 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("list_schemas", Public),
     ("get_openapi", Public),
     ("get_schema", Public),
+    // Signed: the signature is the credential.
+    ("receive_webhook", Public),
     // Any caller, regardless of scopes.
     ("get_caller", RequiredPermission::Caller),
     // Connected accounts: the caller's own; the engine asks for an admin where it is another user's.
@@ -86,6 +88,17 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("start_playbook_run", Scopes(&[RunsWrite])),
     ("start_run", Scopes(&[RunsWrite])),
     ("invoke_tool", Scopes(&[RunsWrite])),
+    // Schedules; the engine asks for the scope of the work that is enabled.
+    ("delete_schedule", Scopes(&[RunsWrite])),
+    ("enable_schedule", Scopes(&[RunsWrite])),
+    ("get_schedule", Scopes(&[RunsRead])),
+    ("get_schedule_occurrence", Scopes(&[RunsRead])),
+    ("get_schedule_report", Scopes(&[RunsRead])),
+    ("list_schedule_occurrences", Scopes(&[RunsRead])),
+    ("list_schedules", Scopes(&[RunsRead])),
+    ("pause_schedule", Scopes(&[RunsWrite])),
+    ("resume_schedule", Scopes(&[RunsWrite])),
+    ("start_schedule", Scopes(&[RunsWrite])),
     // Approvals.
     ("approve", Scopes(&[ApprovalsWrite])),
     ("preview_approval", Scopes(&[ApprovalsWrite])),

@@ -33,6 +33,7 @@ mod route;
 mod route_examples;
 mod run_contents;
 mod runs;
+mod schedules;
 mod schemas;
 mod sessions;
 mod tags;
@@ -67,6 +68,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .merge(catalogue())
         .merge(work())
         .merge(missions())
+        .merge(schedules())
         .merge(knowledge())
         .merge(skills())
         .merge(proof())
@@ -169,6 +171,20 @@ fn missions() -> OpenApiRouter<AppState> {
         .routes(routes!(assignments::claim))
         .routes(routes!(assignments::submit))
         .routes(routes!(assignments::release))
+}
+
+/// Schedules, triggers and their webhooks.
+fn schedules() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(schedules::enable, schedules::list))
+        .routes(routes!(schedules::show, schedules::remove))
+        .routes(routes!(schedules::pause))
+        .routes(routes!(schedules::resume))
+        .routes(routes!(schedules::start))
+        .routes(routes!(schedules::occurrences))
+        .routes(routes!(schedules::occurrence))
+        .routes(routes!(schedules::report))
+        .routes(routes!(schedules::receive))
 }
 
 /// Knowledge: lenses, the expert graph, memories.

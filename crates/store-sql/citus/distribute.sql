@@ -34,6 +34,8 @@ SELECT create_distributed_table('turn', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('api_key', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('connected_account', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('route_example', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('schedule', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('schedule_occurrence', 'tenant_id', colocate_with => 'run');
 
 -- Evidence and its log.
 SELECT create_distributed_table('evidence', 'tenant_id', colocate_with => 'run');

@@ -32,6 +32,7 @@ mod outbox;
 mod request;
 mod route_example;
 mod row;
+mod schedule;
 mod schema;
 mod session;
 mod store;

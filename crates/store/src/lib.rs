@@ -30,6 +30,7 @@ pub mod notices;
 pub mod outbox;
 pub mod request;
 pub mod route_example;
+pub mod schedule;
 pub mod session;
 pub mod skill_index;
 pub mod tag;
@@ -62,6 +63,7 @@ pub trait Store:
     + outbox::Outbox
     + request::Requests
     + route_example::RouteExamples
+    + schedule::Schedules
     + session::Sessions
     + tag::Tags
     + tenant::Tenants
@@ -91,6 +93,7 @@ impl<T> Store for T where
         + outbox::Outbox
         + request::Requests
         + route_example::RouteExamples
+        + schedule::Schedules
         + session::Sessions
         + tag::Tags
         + tenant::Tenants

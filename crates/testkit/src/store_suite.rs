@@ -28,6 +28,7 @@ pub mod request;
 pub mod route_example;
 pub mod run_listing;
 pub mod sample;
+pub mod schedule;
 pub mod session;
 pub mod tag;
 pub mod tool_content;
@@ -279,6 +280,16 @@ macro_rules! store_suite {
                 an_example_is_decided_once,
                 accepted_examples_are_those_in_force;
             run_listing: only_matching_runs_are_listed, a_run_keeps_its_user;
+            schedule:
+                every_field_of_a_schedule_is_stored,
+                schedules_are_bounded_in_number,
+                an_occurrence_is_recorded_by_one_replica,
+                a_paused_schedule_does_not_advance,
+                due_schedules_are_found,
+                an_event_is_recorded_once,
+                an_occurrence_changes_from_its_state,
+                tenants_are_isolated,
+                sweep_keeps_the_latest_report;
             session:
                 every_field_of_a_session_is_stored,
                 a_duplicate_session_is_refused,

@@ -10,8 +10,8 @@ use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::content::{ContentDigest, ToolContent};
 use charter_contract::ids::{
     ApprovalId, AssignmentId, DocumentId, EvidenceId, KeyId, Label, LeaseId, MemoryId, MissionId,
-    PackageName, RequestId, RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId,
-    UserId,
+    HookId, PackageName, RequestId, RouteExampleId, RunId, ScheduleId, SessionId, SkillId,
+    TagRequestId, TenantId, UserId,
 };
 use charter_contract::mission::ArtifactKind;
 use charter_contract::route_example::RoutedKind;
@@ -62,6 +62,9 @@ use charter_store::page::{Page, PageRequest};
 use charter_store::request::{RequestLease, RequestRecord, Requests};
 use charter_store::route_example::{
     ExampleFilter, ExampleMove, ExampleRoom, RouteExampleRecord, RouteExamples, Suggested,
+};
+use charter_store::schedule::{
+    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleChange, ScheduleRecord, Schedules,
 };
 use charter_store::session::{SessionRecord, Sessions, Turn};
 use charter_store::tag::Tags;
@@ -471,6 +474,31 @@ reads {
 writes {
     fn suggest_example(example: &RouteExampleRecord, room: ExampleRoom) -> Suggested;
     fn move_example(tenant: &TenantId, step: ExampleMove, messages: Vec<NewMessage>) -> ();
+} }
+
+watched! { Schedules
+reads {
+    fn schedule(tenant: &TenantId, schedule: &ScheduleId) -> Option<ScheduleRecord>;
+    fn schedule_of_hook(hook: &HookId) -> Option<ScheduleRecord>;
+    fn schedules(tenant: &TenantId, user: Option<&UserId>, page: &PageRequest) -> Page<ScheduleRecord>;
+    fn finding_triggers(tenant: &TenantId) -> Vec<ScheduleRecord>;
+    fn schedules_due(now: Timestamp, after: Option<(&TenantId, &ScheduleId)>, limit: usize) -> Vec<ScheduleRecord>;
+    fn occurrence(tenant: &TenantId, schedule: &ScheduleId, occurrence: &str) -> Option<OccurrenceRecord>;
+    fn occurrences(tenant: &TenantId, schedule: &ScheduleId, page: &PageRequest) -> Page<OccurrenceRecord>;
+    fn open_occurrences(tenant: &TenantId, schedule: &ScheduleId, limit: usize) -> Vec<OccurrenceRecord>;
+    fn last_reported(tenant: &TenantId, schedule: &ScheduleId) -> Option<OccurrenceRecord>;
+}
+writes {
+    fn put_schedule(schedule: &ScheduleRecord, room: usize, messages: Vec<NewMessage>) -> bool;
+    fn change_schedule(tenant: &TenantId, schedule: &ScheduleId, change: &ScheduleChange,
+        messages: Vec<NewMessage>) -> bool;
+    fn advance_schedule(tenant: &TenantId, schedule: &ScheduleId, expected: u64, next_at: Option<Timestamp>,
+        occurrences: &[OccurrenceRecord]) -> bool;
+    fn delete_schedule(tenant: &TenantId, schedule: &ScheduleId, messages: Vec<NewMessage>) -> bool;
+    fn add_occurrence(occurrence: &OccurrenceRecord, room: usize) -> OccurrenceAdded;
+    fn change_occurrence(tenant: &TenantId, schedule: &ScheduleId, occurrence: &str, change: &OccurrenceChange,
+        messages: Vec<NewMessage>) -> bool;
+    fn sweep_occurrences(before: Timestamp) -> u64;
 } }
 
 watched! { Sessions

@@ -34,7 +34,10 @@ pub(super) fn credentials(config: &Config) -> anyhow::Result<CredentialSettings>
         .any(|one| one.kind.has_accounts());
     Ok(CredentialSettings {
         definitions: shared,
-        keys: has_accounts.then(|| keys(config)).transpose()?,
+        // Without accounts, the key seals the secrets of webhook triggers.
+        keys: (has_accounts || credentials.key_file.is_some())
+            .then(|| keys(config))
+            .transpose()?,
         tenants,
         public_url: config.a2a.public_url.clone().or_else(|| own_url(config)),
         plain: config.tools.plain.iter().cloned().collect(),

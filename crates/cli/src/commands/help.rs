@@ -20,6 +20,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "runs",
             "playbook",
             "mission",
+            "schedule",
             "approvals",
             "gate",
             "events",

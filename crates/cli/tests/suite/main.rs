@@ -77,6 +77,7 @@ mod results;
 mod route_examples;
 mod routing;
 mod run_evidence;
+mod schedules;
 mod scopes;
 mod secrets;
 mod seeds;

@@ -70,6 +70,8 @@ prefixed_uuid! {
     KeyId = "key-",
     /// Id of a route example: a confirmed sentence that led to a document (this project).
     RouteExampleId = "rex-",
+    /// Id of a webhook trigger's address (this project).
+    HookId = "hook-",
     /// Id of a lease: an executor's on one call, or an outside agent's on one assignment (this project).
     LeaseId = "lease-",
     /// Id of an assignment: the task of a mission that is offered to outside agents (this project).

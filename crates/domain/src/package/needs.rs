@@ -1,6 +1,7 @@
 //! The dependency graph of documents: the documents that each one requires.
 
 use charter_contract::catalogue::mission_type::{MissionType, WriteBackAction};
+use charter_contract::catalogue::schedule::{Schedule, ScheduledWork};
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::{Document, DocumentKind};
 
@@ -74,6 +75,7 @@ pub fn needs(document: &Document) -> Vec<Need> {
             need(DocumentKind::GraphNode, &edge.to, "/to"),
         ],
         Document::MissionType(kind) => mission_type_needs(kind),
+        Document::Schedule(schedule) => schedule_needs(schedule),
         Document::Tool(tool) => preview_needs(tool),
         Document::Guardrail(_)
         | Document::Policy(_)
@@ -100,6 +102,22 @@ fn preview_needs(tool: &Tool) -> Vec<Need> {
         Some(need(DocumentKind::Tool, tool, format!("/preview/{field}")))
     });
     named.collect()
+}
+
+/// The tools of a plan are checked when it starts, like those of any plan that a caller sends.
+fn schedule_needs(schedule: &Schedule) -> Vec<Need> {
+    let started = match &schedule.run {
+        ScheduledWork::Skill(skill) => Some(need(DocumentKind::Skill, skill, "/run/skill")),
+        ScheduledWork::Playbook(playbook) => {
+            Some(need(DocumentKind::Playbook, playbook, "/run/playbook"))
+        }
+        ScheduledWork::Mission(mission) => {
+            let kind = mission.mission_type.as_ref();
+            kind.map(|kind| need(DocumentKind::MissionType, kind, "/run/mission/mission_type"))
+        }
+        ScheduledWork::Plan(_) => None,
+    };
+    started.into_iter().collect()
 }
 
 /// Only the skills of its outline are included: the tools of a task belong to the mission type's families.

@@ -23,12 +23,13 @@ const A2A_ERROR: &str = "a2a_error";
 const LONG_HEAD: &str = "431";
 
 /// Operations without a credential: they describe the server to clients that have no key yet.
-const PUBLIC: [&str; 5] = [
+const PUBLIC: [&str; 6] = [
     "get_agent_card",
     "get_agent_card_keys",
     "list_schemas",
     "get_schema",
     "get_openapi",
+    "receive_webhook",
 ];
 
 /// Operations that call tools, models or other systems before they answer.

@@ -15,11 +15,12 @@ use charter_engine::{
     EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal,
     LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage,
     MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView,
-    NewKey, PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
-    PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
-    RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
-    RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope,
-    SkillInstruction, SkillWritten, SkillsImported, ToolRegistered, VerdictView,
+    NewKey, NewSchedule, OccurrencePage, OccurrenceView, PackageDiff, PackageReport,
+    PackageVersionDiff, PackageView, ProgressEvent, PublishedSkillIndex, RegistrationReport,
+    RelatedMemory, Replayed, RequestConfirmationResult, RequestView, ResolvedGuardrail,
+    ResolvedPolicy, ResolvedTemplate, RouteExampleListing, RouteExampleShown, RunAt, RunEventPage,
+    RunPage, RunView, SchedulePage, ScheduleView, SessionView, SkillInScope, SkillInstruction,
+    SkillWritten, SkillsImported, ToolRegistered, VerdictView, WebhookReceipt,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -33,7 +34,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 82] = [
+const ANSWERS: [(&str, Describe); 88] = [
     ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
@@ -60,6 +61,7 @@ const ANSWERS: [(&str, Describe); 82] = [
     ("document", schema_of::<DocumentView>),
     ("document_dependencies", schema_of::<DocumentDependencies>),
     ("document_page", schema_of::<catalogue::Listing>),
+    ("enabled_schedule", schema_of::<ScheduleView>),
     ("event_page", schema_of::<EventPage>),
     ("evidence_log_checkpoint", schema_of::<LogCheckpoint>),
     ("evidence_log_consistency", schema_of::<LogConsistency>),
@@ -90,6 +92,7 @@ const ANSWERS: [(&str, Describe); 82] = [
     ("mission_replay", schema_of::<MissionReplay>),
     ("mission_type_in_force", schema_of::<InForce<MissionType>>),
     ("new_key", schema_of::<NewKey>),
+    ("new_schedule", schema_of::<NewSchedule>),
     ("package_diff", schema_of::<PackageDiff>),
     ("package_list", schema_of::<Vec<PackageView>>),
     ("package_report", schema_of::<PackageReport>),
@@ -117,6 +120,9 @@ const ANSWERS: [(&str, Describe); 82] = [
     ("run_event_page", schema_of::<RunEventPage>),
     ("run_page", schema_of::<RunPage>),
     ("run_replay", schema_of::<Replayed>),
+    ("schedule_occurrence", schema_of::<OccurrenceView>),
+    ("schedule_occurrence_page", schema_of::<OccurrencePage>),
+    ("schedule_page", schema_of::<SchedulePage>),
     ("schema_list", schema_of::<Vec<schemas::Summary>>),
     ("session_view", schema_of::<SessionView>),
     ("skill_in_force", schema_of::<InForce<Skill>>),
@@ -124,6 +130,7 @@ const ANSWERS: [(&str, Describe); 82] = [
     ("tool_registration", schema_of::<ToolRegistered>),
     ("tools_in_force", schema_of::<Vec<InForce<Tool>>>),
     ("verdict", schema_of::<VerdictView>),
+    ("webhook_receipt", schema_of::<WebhookReceipt>),
     ("package_version_diff", schema_of::<PackageVersionDiff>),
 ];
 

@@ -7,7 +7,8 @@ use charter_contract::registry::replace_contracts;
 use charter_contract::schema::{Draft, SchemaEntry, SchemaName, of_type};
 use charter_engine::{
     AssignmentSubmission, ConnectionCode, ConnectionOrder, GraphQuery, KeyOrder, KeyRotation,
-    LeaseRequest, MemoryQuery, MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
+    LeaseRequest, MemoryQuery, MissionOrder, Remember, ScheduleOrder, SkillSearch, SkillsSent,
+    Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -64,6 +65,7 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
         ("run_abort", schema_of::<runs::AbortBody>()),
         ("run_confirmation", schema_of::<runs::ConfirmationBody>()),
         ("run_parameters", schema_of::<runs::ParametersBody>()),
+        ("schedule_request", schema_of::<ScheduleOrder>()),
         ("skill_bulk", schema_of::<agent_skills::Bulk>()),
         ("skill_files", schema_of::<SkillsSent>()),
         ("skill_search", schema_of::<SkillSearch>()),

@@ -32,6 +32,7 @@ pub(super) fn problems(document: &WithLocation<Document>, after: &View) -> Vec<P
         | Document::DomainLens(_)
         | Document::Template(_)
         | Document::PromptTemplate(_)
+        | Document::Schedule(_)
         | Document::GraphNode(_)
         | Document::Domain(_) => Vec::new(),
     };

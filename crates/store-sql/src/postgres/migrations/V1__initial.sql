@@ -235,6 +235,58 @@ CREATE TABLE calibration (
     body  text NOT NULL
 );
 
+-- Schedules ----------------------------------------------------------------------------------------
+
+-- Enabled schedules and triggers, as they were enabled, each with the rights of its user.
+CREATE TABLE schedule (
+    tenant_id   text COLLATE "C" NOT NULL,
+    schedule_id text COLLATE "C" NOT NULL,
+    user_id     text COLLATE "C" NOT NULL,
+    definition  text NOT NULL,
+    identity    text NOT NULL,
+    cause       text COLLATE "C" NOT NULL CHECK (cause IN ('time', 'webhook', 'finding')),
+    state       text COLLATE "C" NOT NULL CHECK (state IN ('active', 'paused')),
+    hook_id     text COLLATE "C",
+    hook_secret text,
+    enabled_at  bigint NOT NULL,
+    next_at     bigint,
+    version     bigint NOT NULL,
+    PRIMARY KEY (tenant_id, schedule_id),
+    CHECK ((hook_id IS NULL) = (hook_secret IS NULL)),
+    CHECK ((cause = 'webhook') = (hook_id IS NOT NULL))
+);
+CREATE INDEX schedule_by_time ON schedule (tenant_id, enabled_at, schedule_id);
+CREATE INDEX schedule_by_user ON schedule (tenant_id, user_id, enabled_at, schedule_id);
+-- An event does not name its tenant. The index is not unique because a unique key leads with the tenant.
+CREATE INDEX schedule_by_hook ON schedule (hook_id) WHERE hook_id IS NOT NULL;
+CREATE INDEX schedule_by_next ON schedule (next_at) WHERE state = 'active';
+CREATE INDEX schedule_of_findings ON schedule (tenant_id, schedule_id) WHERE cause = 'finding' AND state = 'active';
+
+-- Occurrences, by their time or the id of their event.
+CREATE TABLE schedule_occurrence (
+    tenant_id   text COLLATE "C" NOT NULL,
+    schedule_id text COLLATE "C" NOT NULL,
+    occurrence  text COLLATE "C" NOT NULL,
+    due_at      bigint NOT NULL,
+    start_at    bigint NOT NULL,
+    state       text COLLATE "C" NOT NULL
+        CHECK (state IN ('waiting', 'started', 'ended', 'skipped', 'missed', 'failed')),
+    event       text,
+    work        text,
+    note        text,
+    report      text,
+    updated_at  bigint NOT NULL,
+    PRIMARY KEY (tenant_id, schedule_id, occurrence),
+    FOREIGN KEY (tenant_id, schedule_id) REFERENCES schedule ON DELETE CASCADE
+);
+CREATE INDEX schedule_occurrence_by_time ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence);
+CREATE INDEX schedule_occurrence_open ON schedule_occurrence (start_at) WHERE state IN ('waiting', 'started');
+CREATE INDEX schedule_occurrence_open_of ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE state IN ('waiting', 'started');
+CREATE INDEX schedule_occurrence_reported ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE report IS NOT NULL;
+CREATE INDEX schedule_occurrence_by_change ON schedule_occurrence (updated_at);
+
 -- Keys and tenants ---------------------------------------------------------------------------------
 
 -- API keys by the SHA-256 of their text. A key keeps its row after its end, as a record of who had access, by whom, and

@@ -230,6 +230,58 @@ CREATE TABLE calibration (
     body  TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Schedules ----------------------------------------------------------------------------------------
+
+-- Enabled schedules and triggers, as they were enabled, each with the rights of its user.
+CREATE TABLE schedule (
+    tenant_id   TEXT NOT NULL,
+    schedule_id TEXT NOT NULL,
+    user_id     TEXT NOT NULL,
+    definition  TEXT NOT NULL,
+    identity    TEXT NOT NULL,
+    cause       TEXT NOT NULL CHECK (cause IN ('time', 'webhook', 'finding')),
+    state       TEXT NOT NULL CHECK (state IN ('active', 'paused')),
+    hook_id     TEXT,
+    hook_secret TEXT,
+    enabled_at  INTEGER NOT NULL,
+    next_at     INTEGER,
+    version     INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, schedule_id),
+    CHECK ((hook_id IS NULL) = (hook_secret IS NULL)),
+    CHECK ((cause = 'webhook') = (hook_id IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX schedule_by_time ON schedule (tenant_id, enabled_at, schedule_id);
+CREATE INDEX schedule_by_user ON schedule (tenant_id, user_id, enabled_at, schedule_id);
+-- An event does not name its tenant. The index is not unique because a unique key leads with the tenant.
+CREATE INDEX schedule_by_hook ON schedule (hook_id) WHERE hook_id IS NOT NULL;
+CREATE INDEX schedule_by_next ON schedule (next_at) WHERE state = 'active';
+CREATE INDEX schedule_of_findings ON schedule (tenant_id, schedule_id) WHERE cause = 'finding' AND state = 'active';
+
+-- Occurrences, by their time or the id of their event.
+CREATE TABLE schedule_occurrence (
+    tenant_id   TEXT NOT NULL,
+    schedule_id TEXT NOT NULL,
+    occurrence  TEXT NOT NULL,
+    due_at      INTEGER NOT NULL,
+    start_at    INTEGER NOT NULL,
+    state       TEXT NOT NULL
+        CHECK (state IN ('waiting', 'started', 'ended', 'skipped', 'missed', 'failed')),
+    event       TEXT,
+    work        TEXT,
+    note        TEXT,
+    report      TEXT,
+    updated_at  INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, schedule_id, occurrence),
+    FOREIGN KEY (tenant_id, schedule_id) REFERENCES schedule ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX schedule_occurrence_by_time ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence);
+CREATE INDEX schedule_occurrence_open ON schedule_occurrence (start_at) WHERE state IN ('waiting', 'started');
+CREATE INDEX schedule_occurrence_open_of ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE state IN ('waiting', 'started');
+CREATE INDEX schedule_occurrence_reported ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE report IS NOT NULL;
+CREATE INDEX schedule_occurrence_by_change ON schedule_occurrence (updated_at);
+
 -- Keys and tenants ---------------------------------------------------------------------------------
 
 -- API keys by the SHA-256 of their text. A key keeps its row after its end, as a record of who had access, by whom, and
