@@ -411,6 +411,10 @@ bounds! {
     ASSIGNMENT_SUBMISSIONS = 10, Count;
     /// Artifacts in one submission of an outside agent.
     ASSIGNMENT_ARTIFACTS = 32, Count;
+    /// Findings in one digest that a channel gets.
+    DIGEST_FINDINGS = 100, Count;
+    /// The body of an interaction that Slack sends.
+    SLACK_INTERACTION_BYTES = 64 * KIB, Bytes;
     /// Credentials that one tool names.
     TOOL_CREDENTIALS = 8, Count;
     /// A secret that a file, a program or an authorization server returns.

@@ -27,6 +27,7 @@ pub mod lens;
 pub mod memory;
 pub mod mission;
 pub mod notices;
+pub mod notification;
 pub mod outbox;
 pub mod request;
 pub mod route_example;
@@ -59,6 +60,7 @@ pub trait Store:
     + memory::Memories
     + mission::Missions
     + notices::Notices
+    + notification::Notifications
     + outbox::Outbox
     + request::Requests
     + route_example::RouteExamples
@@ -88,6 +90,7 @@ impl<T> Store for T where
         + memory::Memories
         + mission::Missions
         + notices::Notices
+        + notification::Notifications
         + outbox::Outbox
         + request::Requests
         + route_example::RouteExamples
