@@ -42,6 +42,7 @@ pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::{ScriptGrant, SkillFile};
+pub use charter_effects::channel::SlackRequest;
 pub use charter_effects::{CallClient, CallEnd, CallEvent, CallLink, DryRun};
 pub use conversation::candidates::{
     CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
@@ -60,7 +61,7 @@ pub use conversation::tool_invocations::{InvocationOutcome, ToolInvocationServic
 pub use engine::{Engine, Ports};
 pub use execution::events::{
     AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, EventService,
-    RequestEventRef, RunEventRef,
+    FindingEventRef, RequestEventRef, RunEventRef,
 };
 pub use execution::evidence::{
     EvidenceEntry, EvidencePage, EvidenceQuery, EvidenceService, MAX_PAYLOAD,
@@ -74,6 +75,10 @@ pub use execution::explain::{
     AssumedFacts, CallExplanation, CallOrigin, GateService, HypotheticalCall,
 };
 pub use execution::linked_calls::LinkedCallService;
+pub use execution::notifications::{
+    ChannelTest, ChannelView, NotificationPage, NotificationService, NotificationView,
+    SlackDecision,
+};
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
     Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt, RunEventPage,
@@ -89,6 +94,9 @@ pub use ground::credentials::{
 pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
 pub use ground::ids::{IdSource, RandomIds};
+pub use ground::notifications::{
+    ChannelSettings, NotificationSettings, SlackPeople, SlackPerson, TenantNotifications,
+};
 pub use ground::settings::{
     Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota, Quotas,
     Settings, SkillVectors, TenantPins,

@@ -17,6 +17,7 @@ use crate::execution::executors::{ClientCalls, ExecutorService};
 use crate::execution::explain::{GateParts, GateService};
 use crate::execution::findings::FindingService;
 use crate::execution::linked_calls::LinkedCallService;
+use crate::execution::notifications::{NotificationParts, NotificationService};
 use crate::execution::outputs::ValueMemory;
 use crate::execution::replicas::{ReplicaParts, ReplicaService};
 use crate::execution::runs::{
@@ -52,6 +53,7 @@ pub(crate) struct ExecutionServices {
     pub(crate) run_evidence: Arc<RunEvidenceService>,
     pub(crate) runs: Arc<RunService>,
     pub(crate) approvals: Arc<ApprovalService>,
+    pub(crate) notifications: Arc<NotificationService>,
     pub(crate) views: Arc<RunViewService>,
     pub(crate) management: Arc<RunManagementService>,
     pub(crate) starts: Arc<RunStartService>,
@@ -114,12 +116,14 @@ impl ExecutionServices {
         let runs = Arc::new(parts.runs(&state, &basis));
         let views = Arc::new(parts.views(below, &basis));
         let starts = Arc::new(parts.starts(below, &basis, &runs, &views));
+        let approvals = Arc::new(parts.approvals(&basis, &evidence, &runs));
         Self {
             events: Arc::new(parts.events()),
             evidence_log: Arc::new(parts.evidence_log(Arc::clone(&evidence))),
             executors: Arc::new(parts.executors()),
             findings,
-            approvals: Arc::new(parts.approvals(&basis, &evidence, &runs)),
+            notifications: Arc::new(parts.notifications(&basis, &approvals)),
+            approvals,
             evidence,
             management: Arc::new(parts.management(&basis, &runs, &views)),
             gate: Arc::new(parts.gate(below, &state, &basis, &runs, &starts)),
@@ -307,6 +311,23 @@ impl ProcessParts<'_> {
             runs: Arc::clone(runs),
         };
         ApprovalService::new(self.core(), parts)
+    }
+
+    fn notifications(
+        &self,
+        basis: &RunBasis,
+        approvals: &Arc<ApprovalService>,
+    ) -> NotificationService {
+        let parts = NotificationParts {
+            shutdown: self.background.shutdown.clone(),
+            news: Arc::clone(&self.news),
+            channels: Arc::clone(&self.ports.channels),
+            settings: self.settings.notifications.clone(),
+            approvals: Arc::clone(approvals),
+            journals: Arc::clone(&basis.journals),
+            pinned: Arc::clone(&basis.pinned),
+        };
+        NotificationService::new(self.core(), parts)
     }
 
     fn management(
