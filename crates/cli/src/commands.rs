@@ -29,6 +29,7 @@ mod memory;
 mod migrate;
 mod missions;
 mod model;
+mod notify;
 mod package;
 mod playbook;
 mod policy;
@@ -150,6 +151,9 @@ enum Command {
     /// List approvals, and decide on them.
     #[command(subcommand)]
     Approvals(approvals::Approvals),
+    /// List channels and what was sent to them, and test a channel.
+    #[command(subcommand)]
+    Notify(notify::Notify),
     /// Show the events of runs and approvals, or follow them.
     Events(events::Events),
     /// Add, find and delete memories, and decide on proposed ones.
@@ -285,6 +289,7 @@ async fn dispatch(
         Command::Playbook(command) => playbook::run(&command, config, format).await,
         Command::Candidate(command) => candidate::run(&command, config, format).await,
         Command::Approvals(command) => approvals::run(&command, config, format).await,
+        Command::Notify(command) => notify::run(&command, config, format).await,
         Command::Events(command) => events::run(&command, config, format).await,
         Command::Key(command) => key::run(&command, config, format).await,
         Command::Credential(command) => credential::run(&command, config, format).await,

@@ -48,6 +48,8 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("list_schemas", Public),
     ("get_openapi", Public),
     ("get_schema", Public),
+    // No caller: the signature of Slack's app is checked with the request.
+    ("decide_in_slack", Public),
     // Any caller, regardless of scopes.
     ("get_caller", RequiredPermission::Caller),
     // Connected accounts: the caller's own; the engine asks for an admin where it is another user's.
@@ -184,6 +186,10 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("export_evidence", Scopes(&[EvidenceRead])),
     ("list_evidence", Scopes(&[EvidenceRead])),
     ("get_evidence", Scopes(&[EvidenceRead])),
+    // Notifications; the engine asks for an admin.
+    ("list_notifications", Scopes(&[AdminRead])),
+    ("list_notification_channels", Scopes(&[AdminRead])),
+    ("test_notification_channel", Scopes(&[AdminRead, AdminWrite])),
     // Keys.
     ("create_key", Scopes(&[AdminWrite])),
     ("list_keys", Scopes(&[AdminRead])),

@@ -131,6 +131,7 @@ impl NotificationService {
     /// the message is no error: the result says so.
     pub async fn test(&self, caller: &Caller, channel: &Label) -> Result<ChannelTest, EngineError> {
         must_administrate(caller)?;
+        caller.must_open(AccessScope::AdminWrite)?;
         let known = self.parts.settings.channels_of(&caller.tenant);
         if !known.contains_key(channel) {
             let error = EngineError::not_found("channel", channel);

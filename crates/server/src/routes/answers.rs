@@ -11,14 +11,14 @@ use charter_contract::registry;
 use charter_engine::{
     AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage,
     ArtifactView, AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView,
-    ConnectionStart, CredentialView, DocumentDependencies, DocumentView, EventPage, EvidencePage,
+    ChannelTest, ChannelView, ConnectionStart, CredentialView, DocumentDependencies, DocumentView, EventPage, EvidencePage,
     EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal, LensSearchResult,
     LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage, MemoryView,
-    MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey,
+    MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey, NotificationPage,
     PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
     PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
     RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
-    RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope,
+    RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope, SlackDecision,
     SkillInstruction, SkillWritten, SkillsImported, ToolRegistered, VerdictView,
 };
 use schemars::generate::SchemaSettings;
@@ -33,7 +33,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 81] = [
+const ANSWERS: [(&str, Describe); 85] = [
     ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
@@ -53,6 +53,8 @@ const ANSWERS: [(&str, Describe); 81] = [
     ("approval_page", schema_of::<ApprovalPage>),
     ("caller", schema_of::<CallerView>),
     ("catalogue", schema_of::<CatalogueView>),
+    ("channel_list", schema_of::<Vec<ChannelView>>),
+    ("channel_test", schema_of::<ChannelTest>),
     ("connection_start", schema_of::<ConnectionStart>),
     ("credential", schema_of::<CredentialView>),
     ("credential_list", schema_of::<Vec<CredentialView>>),
@@ -89,6 +91,7 @@ const ANSWERS: [(&str, Describe); 81] = [
     ("mission_replay", schema_of::<MissionReplay>),
     ("mission_type_in_force", schema_of::<InForce<MissionType>>),
     ("new_key", schema_of::<NewKey>),
+    ("notification_page", schema_of::<NotificationPage>),
     ("package_diff", schema_of::<PackageDiff>),
     ("package_list", schema_of::<Vec<PackageView>>),
     ("package_report", schema_of::<PackageReport>),
@@ -119,6 +122,7 @@ const ANSWERS: [(&str, Describe); 81] = [
     ("schema_list", schema_of::<Vec<schemas::Summary>>),
     ("session_view", schema_of::<SessionView>),
     ("skill_in_force", schema_of::<InForce<Skill>>),
+    ("slack_decision", schema_of::<SlackDecision>),
     ("tool_in_force", schema_of::<InForce<Tool>>),
     ("tool_registration", schema_of::<ToolRegistered>),
     ("tools_in_force", schema_of::<Vec<InForce<Tool>>>),
