@@ -1,5 +1,5 @@
-//! What is told to which channel, and when: rules, quiet hours and digests. Must not know channels, nor what messages
-//! look like.
+//! Decides which events go to which channel, and when: rules, quiet hours and digests. Must not know how channels are
+//! reached, nor the content of messages.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

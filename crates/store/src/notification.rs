@@ -159,8 +159,8 @@ pub trait Notifications {
         new: Vec<NewNotification>,
     ) -> Result<(), StoreError>;
 
-    /// Claims the message that has been due longest, of any tenant; `None` if none is due at `claim.now`. Nobody else
-    /// gets it before `claim.until`.
+    /// Claims the message that has been due longest, of any tenant; `None` if none is due at `claim.now`. No other
+    /// claim gets it before `claim.until`.
     async fn claim_message(
         &self,
         claim: &NotificationClaim,

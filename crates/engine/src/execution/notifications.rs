@@ -1,9 +1,9 @@
-//! Notifications: what happens in runs, told to people through channels, and their decisions from there.
+//! Notifications: messages about runs, approvals and findings for people, and decisions that come back.
 //!
 //! The outbox has the events. Each is read once, and gives a notification for each channel that a rule names
-//! ([`collect`]). Notifications are stored, so they survive a restart; processes claim and send them ([`deliver`]). What
-//! a message shows is read when it is sent ([`content`]). A decision in Slack is an approval's decision like any other
-//! ([`slack`]).
+//! (`collect`). Notifications are stored, so they survive a restart; processes claim and send them (`deliver`). The
+//! content of a message is read when it is sent (`content`). A decision in Slack is an approval's decision like any
+//! other (`slack`).
 
 mod collect;
 mod content;
@@ -76,7 +76,7 @@ impl NotificationService {
     /// Lists the channels of the caller's tenant.
     ///
     /// # Errors
-    /// `permission_denied` for a caller who is not an admin.
+    /// `permission_denied` unless the caller is an admin.
     pub fn channels(&self, caller: &Caller) -> Result<Vec<ChannelView>, EngineError> {
         must_administrate(caller)?;
         let channels = self.parts.settings.channels_of(&caller.tenant);
@@ -90,7 +90,7 @@ impl NotificationService {
     /// Lists the notifications of the caller's tenant, newest first, optionally of one state or channel.
     ///
     /// # Errors
-    /// `permission_denied` for a caller who is not an admin; `invalid_request` for a state that does not exist; errors of
+    /// `permission_denied` unless the caller is an admin; `invalid_request` for a state that does not exist; errors of
     /// storage.
     pub async fn list(
         &self,
@@ -127,8 +127,8 @@ impl NotificationService {
     /// Sends a test message to a channel of the caller's tenant, at once, in spite of quiet hours.
     ///
     /// # Errors
-    /// `permission_denied` for a caller who is not an admin; `not_found`; `rate_limited`. A channel that does not accept
-    /// the message is no error: the result says so.
+    /// `permission_denied` unless the caller is an admin; `not_found`; `rate_limited`. A channel that does not accept the
+    /// message is no error, but a result.
     pub async fn test(&self, caller: &Caller, channel: &Label) -> Result<ChannelTest, EngineError> {
         must_administrate(caller)?;
         caller.must_open(AccessScope::AdminWrite)?;

@@ -118,8 +118,8 @@ impl NotificationSettings {
         own.unwrap_or(&self.rules)
     }
 
-    /// Returns the channels that get an event, each with its digest: the shortest one of the rules that send it, or none
-    /// if one of them sends it by itself.
+    /// Returns the channels that get an event, each with its digest: the shortest of the rules that send it, or none if
+    /// one of them has none.
     pub(crate) fn channels_for(
         &self,
         tenant: &TenantId,

@@ -147,7 +147,7 @@ impl Payload {
     }
 }
 
-/// What a user did with a message.
+/// An action of a user on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SlackInteraction {
     /// The link was opened.
@@ -162,7 +162,7 @@ pub enum SlackInteraction {
         button: ApprovalButton,
         /// Whether it was the button to approve.
         approves: bool,
-        /// Where an answer is taken.
+        /// The address for the answer.
         response_url: Option<String>,
     },
 }

@@ -24,7 +24,7 @@ use crate::ground::moments;
 /// Messages of the outbox that are read at once.
 const BATCH: usize = 200;
 
-/// What a notification is about: its stored body.
+/// The subject of a notification: its stored body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "about", rename_all = "snake_case")]
 pub(super) enum Subject {
@@ -44,17 +44,17 @@ pub(super) enum Subject {
 /// An event that rules look at.
 struct Occurrence {
     topic: NotificationTopic,
-    /// What makes it different from other events of the topic.
+    /// Different for each event of the topic.
     key: String,
     subject: Subject,
     at: Timestamp,
-    /// When it is told.
+    /// When it may be sent.
     due: Timestamp,
 }
 
 impl NotificationService {
     /// Writes the notifications of the next events; returns whether there may be more. The first call only sets the
-    /// position: what happened before the first channel was configured is not told.
+    /// position: events before the first channel was configured are left out.
     pub(super) async fn collect(&self) -> Result<bool, EngineError> {
         let store = &self.ports.store;
         let Some(after) = store.notification_position().await? else {
@@ -177,7 +177,7 @@ impl NotificationService {
             let waits = is_mission.then(|| occurrence(topic, key, Subject::Mission { run_id }));
             return Ok(waits.into_iter().collect());
         }
-        // A person who stopped a run knows that.
+        // The person who stopped the run knows that.
         if !status.is_final() || status == RunStatus::Aborted {
             return Ok(Vec::new());
         }

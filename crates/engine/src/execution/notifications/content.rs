@@ -1,5 +1,5 @@
-//! What a message shows, read when it is sent: the present state counts. Foreign text is data: channels bound and escape
-//! it.
+//! The content of messages, read when they are sent: the present state counts. Foreign text is data: channels bound and
+//! escape it.
 
 use charter_contract::ids::{ApprovalId, Label, RunId, TenantId};
 use charter_contract::json::decode_stored;
@@ -21,7 +21,7 @@ use crate::{Caller, EngineError};
 /// The content of a message, or why there is none.
 pub(super) enum Rendered {
     Message(Box<MessageContent>),
-    /// Nobody needs to know it any more.
+    /// The event is out of date.
     OutOfDate(String),
     /// Its stored body is damaged.
     Unreadable(String),

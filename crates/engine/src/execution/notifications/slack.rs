@@ -21,7 +21,7 @@ use crate::{Caller, CredentialId, EngineError};
 /// How old a request may be, and how far its clock may be ahead.
 const FRESH: Duration = Duration::from_secs(5 * 60);
 
-/// Longest time for the answer to the user, who has to see something within three seconds.
+/// Longest time for the answer to the user. Slack waits three seconds for all.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// A verified decision.
@@ -226,7 +226,7 @@ impl NotificationService {
         error.with_details(json!({"approval_id": button.approval}))
     }
 
-    /// Tells the user what became of the interaction. The decision does not depend on it.
+    /// Answers the user of an interaction. A failure is logged, because the decision does not depend on it.
     async fn answer(
         &self,
         key: &ChannelKey,

@@ -13,6 +13,7 @@ use charter_contract::ids::{DomainId, FindingId, Label, RunId, TenantId, UserId}
 use charter_contract::notification::NotificationTopic;
 use charter_contract::page::PageRequest;
 use charter_contract::time::Timestamp;
+use charter_domain::clock::Clock;
 use charter_domain::notification::{NotificationRule, QuietHours};
 use charter_domain::rate_limit::Rate;
 use charter_effects::channel::{
@@ -241,7 +242,6 @@ impl Rig {
     }
 
     fn clock_seconds(&self) -> i64 {
-        use charter_domain::clock::Clock;
         self.clock.now().as_micros() / 1_000_000
     }
 
@@ -264,7 +264,6 @@ impl Rig {
             })
             .collect();
         let (tenant, ann) = (TenantId::parse("acme").unwrap(), UserId::parse("ann").unwrap());
-        use charter_domain::clock::Clock;
         let events = &self.rig.services.events;
         let announced = events.announce_findings(&tenant, &ann, &findings, self.clock.now());
         announced.await.unwrap();
