@@ -61,7 +61,7 @@ pub use conversation::tool_invocations::{InvocationOutcome, ToolInvocationServic
 pub use engine::{Engine, Ports};
 pub use execution::events::{
     AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, EventService,
-    FindingEventRef, RequestEventRef, RunEventRef,
+    RequestEventRef, RunEventRef,
 };
 pub use execution::evidence::{
     EvidenceEntry, EvidencePage, EvidenceQuery, EvidenceService, MAX_PAYLOAD,

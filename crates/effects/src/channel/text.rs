@@ -37,6 +37,12 @@ impl MessageContent {
         self.call.as_deref().map(|call| clean(call, CALL))
     }
 
+    /// Whether readers see the whole call: a decision needs that.
+    pub(super) fn shows_whole_call(&self) -> bool {
+        let call = self.call.as_deref();
+        call.is_none_or(|call| clean(call, CALL) == call.trim() && !call.contains("```"))
+    }
+
     /// Returns the message as plain text.
     pub(super) fn plain(&self) -> String {
         let mut text = self.one_line();

@@ -1,4 +1,4 @@
-//! Events about a tenant's runs, approvals, requests, findings, route examples, keys, connected accounts and catalogue.
+//! Events about a tenant's runs, approvals, requests, route examples, keys, connected accounts and catalogue.
 //!
 //! An event is written in the transaction of its change, so no event is lost or invented. It names the changed object;
 //! readers with access look that up. Readers resume by the event's id.
@@ -6,9 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::ids::{
-    ApprovalId, DomainId, FindingId, PackageName, RequestId, ResponseId, RunId, TenantId, UserId,
+    ApprovalId, PackageName, RequestId, ResponseId, RunId, TenantId, UserId,
 };
 use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
@@ -82,25 +81,6 @@ pub struct RequestEventRef {
     pub status: RunStatus,
 }
 
-/// The data of an event about a finding that the previous run of its schedule did not have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "FindingEventRef")]
-pub struct FindingEventRef {
-    /// The finding.
-    pub finding_id: FindingId,
-    /// The run that found it.
-    pub run_id: RunId,
-    /// Its severity.
-    pub severity: Severity,
-    /// The domain of its skill.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub domain: Option<DomainId>,
-    /// One line about it.
-    pub title: String,
-    /// The resource.
-    pub resource_id: String,
-}
-
 /// The data of an event about the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CatalogueEventRef")]
@@ -147,9 +127,6 @@ pub enum AnnouncedEvent {
     /// A request's change has ended, and its result is recorded.
     #[serde(rename = "request.result")]
     RequestResult(RequestEventRef),
-    /// A scheduled run found something that the run before did not find.
-    #[serde(rename = "finding.new")]
-    FindingNew(FindingEventRef),
     /// A package was registered, rolled back or taken out of force.
     #[serde(rename = "catalogue.changed")]
     CatalogueChanged(CatalogueEventRef),
@@ -195,11 +172,8 @@ const REPLICA_TOPIC_PREFIX: &str = "replicas.";
 /// Prefix of the topics of keys.
 const KEY_TOPIC_PREFIX: &str = "key.";
 
-/// The topic of a new finding.
-pub(crate) const FINDING_NEW: &str = "finding.new";
-
-/// Prefixes of the topics of runs, approvals, requests, connected accounts and findings, which belong to a user.
-const USER_TOPIC_PREFIXES: [&str; 5] = ["run.", "approval.", "request.", "account.", "finding."];
+/// Prefixes of the topics of runs, approvals, requests and connected accounts, which belong to a user.
+const USER_TOPIC_PREFIXES: [&str; 4] = ["run.", "approval.", "request.", "account."];
 
 /// Returns whether a message is visible to a caller. Messages between processes name skills that may be outside the
 /// reader's reach. Keys are for admins with the scope; runs, approvals, requests and connected accounts are for their
@@ -260,25 +234,6 @@ impl EventService {
             entries: wanted.map(read).collect::<Result<_, _>>()?,
             next,
         })
-    }
-
-    /// Publishes that findings of a user's run are new, all or none.
-    ///
-    /// # Errors
-    /// If storage fails.
-    pub async fn announce_findings(
-        &self,
-        tenant: &TenantId,
-        owner: &UserId,
-        findings: &[FindingEventRef],
-        at: Timestamp,
-    ) -> Result<(), EngineError> {
-        let messages = findings
-            .iter()
-            .map(|finding| about_finding(tenant, owner, finding, at));
-        self.store.publish(messages.collect()).await?;
-        self.news.notify_waiters();
-        Ok(())
     }
 
     /// Streams the events of the caller's tenant after an id, or from now on. Ends when the engine stops or storage
@@ -359,22 +314,6 @@ pub(crate) fn about_run(
         about_approval(tenant, Some(run.owner()), &said, word, at)
     });
     steps.chain(status).collect()
-}
-
-/// Builds the message about a new finding.
-pub(crate) fn about_finding(
-    tenant: &TenantId,
-    owner: &UserId,
-    finding: &FindingEventRef,
-    at: Timestamp,
-) -> NewMessage {
-    NewMessage {
-        topic: FINDING_NEW.to_owned(),
-        tenant: Some(tenant.to_string()),
-        user_id: Some(owner.clone()),
-        payload: json!(finding).to_string(),
-        at,
-    }
 }
 
 /// Builds the message about the result of a request.

@@ -32,12 +32,17 @@ pub(super) fn of(content: &MessageContent, has_buttons: bool) -> Value {
     if !facts.is_empty() {
         blocks.push(json!({"type": "section", "fields": facts}));
     }
+    let mut is_whole = content.shows_whole_call();
     if let Some(call) = content.bounded_call() {
         // A fence in the call would end the block of code.
         let call = slack(&call.replace("```", "'''"));
-        blocks.push(section(&format!("```{}```", cut(&call, SECTION - 6))));
+        let shown = cut(&call, SECTION - 6);
+        is_whole &= shown == call;
+        blocks.push(section(&format!("```{shown}```")));
     }
-    let decision = content.decision.as_ref().filter(|_| has_buttons);
+    // What is not seen as a whole is decided in the console.
+    let decision = content.decision.as_ref();
+    let decision = decision.filter(|_| has_buttons && is_whole);
     let elements = elements(content, decision);
     if !elements.is_empty() {
         blocks.push(json!({"type": "actions", "block_id": DECISION, "elements": elements}));
@@ -123,15 +128,21 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_buttons_only_with_a_signing_secret() {
+    fn a_message_has_buttons_only_with_a_signing_secret_and_the_whole_call() {
         let actions = |blocks: &Value| -> Vec<String> {
             let last = blocks.as_array().unwrap().last().unwrap();
             let all = last["elements"].as_array().unwrap().iter();
             all.map(|button| button["action_id"].as_str().unwrap().to_owned())
                 .collect()
         };
-        assert_eq!(actions(&of(&content(), true)), ["approve", "reject", "open"]);
-        assert_eq!(actions(&of(&content(), false)), ["open"]);
+        let mut short = content();
+        short.call = Some("sg.revoke {\"id\": \"sg-1\"}".to_owned());
+        assert_eq!(actions(&of(&short, true)), ["approve", "reject", "open"]);
+        assert_eq!(actions(&of(&short, false)), ["open"]);
+        for partly in ["x".repeat(2_501), "&".repeat(2_400), "a\u{202e}b".to_owned(), "```".to_owned()] {
+            short.call = Some(partly);
+            assert_eq!(actions(&of(&short, true)), ["open"]);
+        }
     }
 
     /// Slack answers `invalid_blocks` beyond these lengths.

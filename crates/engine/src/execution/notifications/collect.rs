@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use charter_contract::ids::{ApprovalId, Label, NotificationId, RunId, TenantId};
+use charter_contract::catalogue::vocabulary::Severity;
+use charter_contract::ids::{ApprovalId, DomainId, Label, NotificationId, RunId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_contract::notification::NotificationTopic;
 use charter_contract::run_status::{RunOrigin, RunStatus};
@@ -18,7 +19,7 @@ use uuid::Uuid;
 
 use super::NotificationService;
 use crate::EngineError;
-use crate::execution::events::{ApprovalEventRef, FINDING_NEW, FindingEventRef, RunEventRef};
+use crate::execution::events::{ApprovalEventRef, RunEventRef};
 use crate::ground::moments;
 
 /// Messages of the outbox that are read at once.
@@ -38,7 +39,19 @@ pub(super) enum Subject {
     Mission {
         run_id: RunId,
     },
-    Finding(FindingEventRef),
+    Findings(NewFindings),
+}
+
+/// New findings of an occurrence of a schedule, as far as the event `finding.new` has them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct NewFindings {
+    pub(super) schedule_id: String,
+    pub(super) occurrence: String,
+    /// The highest among them.
+    pub(super) severity: Severity,
+    #[serde(default)]
+    pub(super) domain: Option<DomainId>,
+    pub(super) count: u64,
 }
 
 /// An event that rules look at.
@@ -109,12 +122,12 @@ impl NotificationService {
                 Ok(said) => self.of_run(tenant, said, message).await,
                 Err(_) => Ok(Vec::new()),
             },
-            FINDING_NEW => Ok(FindingEventRef::deserialize(&payload)
+            "finding.new" => Ok(NewFindings::deserialize(&payload)
                 .into_iter()
-                .map(|finding| Occurrence {
+                .map(|found| Occurrence {
                     topic: NotificationTopic::FindingNew,
-                    key: format!("{} {}", finding.finding_id, finding.run_id),
-                    subject: Subject::Finding(finding),
+                    key: format!("{} {}", found.schedule_id, found.occurrence),
+                    subject: Subject::Findings(found),
                     at,
                     due: at,
                 })
@@ -198,10 +211,10 @@ impl NotificationService {
     ) -> Result<(), EngineError> {
         let settings = &self.parts.settings;
         let event = match &occurrence.subject {
-            Subject::Finding(finding) => NotificationEvent {
+            Subject::Findings(found) => NotificationEvent {
                 topic: occurrence.topic,
-                severity: Some(finding.severity),
-                domain: finding.domain.as_ref(),
+                severity: Some(found.severity),
+                domain: found.domain.as_ref(),
             },
             Subject::Approval { .. } | Subject::Run { .. } | Subject::Mission { .. } => {
                 NotificationEvent::new(occurrence.topic)

@@ -14,8 +14,7 @@ use charter_store::notification::{ClaimedMessage, NotificationRecord};
 use serde_json::{Value, json};
 
 use super::NotificationService;
-use super::collect::Subject;
-use crate::execution::events::FindingEventRef;
+use super::collect::{NewFindings, Subject};
 use crate::{Caller, EngineError};
 
 /// The content of a message, or why there is none.
@@ -46,7 +45,7 @@ impl NotificationService {
         let mut findings = Vec::new();
         for one in &message.notifications {
             match decode_stored::<Subject>(&one.notification.body) {
-                Ok(Subject::Finding(finding)) => findings.push(finding),
+                Ok(Subject::Findings(found)) => findings.push(found),
                 Ok(subject) => return self.single(message, first, subject, now).await,
                 Err(error) => return Ok(Rendered::Unreadable(error.to_string())),
             }
@@ -71,8 +70,8 @@ impl NotificationService {
             }
             Subject::Run { run_id } => self.run(tenant, &run_id, (topic, at)).await,
             Subject::Mission { run_id } => self.mission(tenant, &run_id, at).await,
-            Subject::Finding(finding) => {
-                let content = self.findings(at, &[finding]);
+            Subject::Findings(found) => {
+                let content = self.findings(at, &[found]);
                 Ok(Rendered::Message(Box::new(content)))
             }
         }
@@ -211,26 +210,27 @@ impl NotificationService {
         })))
     }
 
-    /// Returns one message for findings.
-    fn findings(&self, at: Timestamp, findings: &[FindingEventRef]) -> MessageContent {
-        let line = |finding: &FindingEventRef| {
-            format!("{}: {} ({})", finding.severity, finding.title, finding.resource_id)
+    /// Returns one message for the findings of one or several occurrences. Their reports have the rest.
+    fn findings(&self, at: Timestamp, found: &[NewFindings]) -> MessageContent {
+        let line = |one: &NewFindings| {
+            let domain = one.domain.as_ref().map_or("", |domain| domain.as_str());
+            let (schedule, severity) = (&one.schedule_id, one.severity);
+            format!("{schedule} {domain}: {} new, up to {severity} ({})", one.count, one.occurrence)
         };
-        let (title, link) = match findings {
-            [one] => {
-                let link = self.link(&format!("runs/{}", one.run_id));
-                (format!("New finding: {}", one.title), link)
-            }
-            many => (format!("{} new findings", many.len()), self.link("")),
+        let count: u64 = found.iter().map(|one| one.count).sum();
+        let title = match count {
+            1 => "1 new finding".to_owned(),
+            count => format!("{count} new findings"),
         };
+        let link = self.link("");
         MessageContent {
             topic: NotificationTopic::FindingNew.as_str().to_owned(),
             at,
-            paragraphs: findings.iter().map(line).collect(),
+            paragraphs: found.iter().map(line).collect(),
             facts: Vec::new(),
             call: None,
             decision: None,
-            data: json!({"findings": findings, "summary": title, "link": link}),
+            data: json!({"findings": found, "count": count, "summary": title, "link": link}),
             title,
             link,
         }
@@ -274,13 +274,17 @@ fn of_approval(
     link: Option<String>,
 ) -> MessageContent {
     let tool = &approval.call.tool;
+    let calls = calls_of(approval);
+    let named = match calls.len() {
+        1 => tool.to_string(),
+        count => format!("{count} calls, {tool} first"),
+    };
     let title = if topic == NotificationTopic::ApprovalExpiring {
-        format!("Approval expires soon: {tool}")
+        format!("Approval expires soon: {named}")
     } else {
-        format!("Approval requested: {tool}")
+        format!("Approval requested: {named}")
     };
     let reasons = approval.rules.iter().map(|rule| rule.message.clone());
-    let parameters = Value::Object(approval.call.parameters.clone());
     let mut facts = vec![
         ("Run", run_title.to_owned()),
         ("Requested by", approval.requested_by.to_string()),
@@ -294,11 +298,11 @@ fn of_approval(
         at,
         paragraphs: reasons.collect(),
         facts,
-        call: Some(format!("{tool} {parameters:#}")),
+        call: Some(shown_calls(&calls)),
         decision: None,
         data: json!({
             "approval_id": approval.approval_id, "run_id": approval.call.run_id, "run_title": run_title,
-            "call": {"tool": tool, "parameters": parameters}, "digest": approval.digest,
+            "calls": calls, "digest": approval.digest,
             "rules": approval.rules, "requested_by": approval.requested_by,
             "requested_at": approval.requested_at, "expires_at": approval.expires_at,
             "four_eyes": approval.four_eyes, "summary": title, "link": link,
@@ -306,4 +310,25 @@ fn of_approval(
         title,
         link,
     }
+}
+
+/// Returns every call that an approval is for, with its tool and parameters.
+fn calls_of(approval: &Approval) -> Vec<Value> {
+    let whole = json!(approval);
+    let listed = whole["list"].as_array().filter(|list| !list.is_empty());
+    let calls = listed.map_or(std::slice::from_ref(&whole["call"]), Vec::as_slice);
+    let calls = calls.iter();
+    let calls = calls.map(|call| json!({"tool": call["tool"], "parameters": call["parameters"]}));
+    calls.collect()
+}
+
+fn shown_calls(calls: &[Value]) -> String {
+    let lines = calls.iter().map(|call| {
+        let tool = call["tool"].as_str().unwrap_or_default();
+        match calls.len() {
+            1 => format!("{tool} {:#}", call["parameters"]),
+            _ => format!("{tool} {}", call["parameters"]),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }

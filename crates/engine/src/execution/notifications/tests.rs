@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::identity::Rights;
-use charter_contract::ids::{DomainId, FindingId, Label, RunId, TenantId, UserId};
+use charter_contract::ids::{Label, RunId, TenantId, UserId};
 use charter_contract::notification::NotificationTopic;
 use charter_contract::page::PageRequest;
 use charter_contract::time::Timestamp;
@@ -19,8 +19,9 @@ use charter_domain::rate_limit::Rate;
 use charter_effects::channel::{
     ButtonAnswer, ChannelFailure, ChannelFault, ChannelKey, ChannelMessage, Channels, SlackRequest,
 };
+use charter_store::SharedStore;
+use charter_store::outbox::NewMessage;
 use charter_testkit::clock::SimulatedClock;
-use charter_testkit::store_suite::sample;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -31,7 +32,7 @@ use crate::execution::tests::{rested, rig_with, start};
 use crate::identity::caller::tests::person;
 use crate::{
     AccessScope, AccessScopes, Approval, CatalogueRole, ChannelSettings, Confirmation, EngineError,
-    FindingEventRef, NotificationSettings, Role, SkillGrants, SlackPeople, SlackPerson, Tier,
+    NotificationSettings, Role, SkillGrants, SlackPeople, SlackPerson, Tier,
 };
 
 /// Noon.
@@ -135,6 +136,7 @@ fn rule() -> NotificationRule {
 
 struct Rig {
     rig: ExecutionRig,
+    store: SharedStore,
     clock: SimulatedClock,
     recorder: Arc<Recorder>,
     _dir: TempDir,
@@ -144,7 +146,7 @@ impl Rig {
     async fn new(channel: ChannelSettings, rule: NotificationRule) -> Self {
         let clock = SimulatedClock::at(at(NOW));
         let recorder = Arc::new(Recorder::default());
-        let (rig, _store, dir) = rig_with(|ports, settings| {
+        let (rig, store, dir) = rig_with(|ports, settings| {
             ports.clock = Arc::new(clock.clone());
             ports.channels = Arc::<Recorder>::clone(&recorder);
             settings.four_eyes = Some(true);
@@ -158,6 +160,7 @@ impl Rig {
         .await;
         let made = Self {
             rig,
+            store,
             clock,
             recorder,
             _dir: dir,
@@ -251,22 +254,22 @@ impl Rig {
         found.unwrap().approval.state.word()
     }
 
-    async fn announce(&self, findings: &[(&str, Severity)]) {
-        let findings: Vec<FindingEventRef> = findings
-            .iter()
-            .map(|(id, severity)| FindingEventRef {
-                finding_id: FindingId::parse(id).unwrap(),
-                run_id: sample::run(1),
-                severity: *severity,
-                domain: DomainId::parse("security").ok(),
-                title: format!("{id} is open"),
-                resource_id: "sg-1".to_owned(),
-            })
-            .collect();
-        let (tenant, ann) = (TenantId::parse("acme").unwrap(), UserId::parse("ann").unwrap());
-        let events = &self.rig.services.events;
-        let announced = events.announce_findings(&tenant, &ann, &findings, self.clock.now());
-        announced.await.unwrap();
+    /// Publishes that occurrences of a schedule have new findings.
+    async fn announce(&self, found: &[(&str, Severity)]) {
+        let messages = found.iter().map(|(occurrence, severity)| {
+            let payload = json!({
+                "schedule_id": "nightly", "occurrence": occurrence, "domain": "security",
+                "severity": severity, "count": 2,
+            });
+            NewMessage {
+                topic: "finding.new".to_owned(),
+                tenant: Some("acme".to_owned()),
+                user_id: None,
+                payload: payload.to_string(),
+                at: self.clock.now(),
+            }
+        });
+        self.store.publish(messages.collect()).await.unwrap();
     }
 }
 
@@ -286,7 +289,7 @@ async fn an_approval_is_sent_once_with_a_link_and_announced_again_before_it_expi
     assert_eq!(content.link.as_ref(), Some(&link));
     let button = content.decision.as_ref().unwrap();
     assert_eq!(button.digest, approval.digest.to_string());
-    assert_eq!(content.data["call"]["tool"], "doors.shut");
+    assert_eq!(content.data["calls"][0]["tool"], "doors.shut");
     // It lasts a day.
     rig.work_after(23 * 3_600 - 1).await;
     assert_eq!(rig.sent().len(), 1);
@@ -359,7 +362,7 @@ async fn severe_findings_of_an_hour_are_one_message() {
     ];
     rig.announce(&found).await;
     rig.work_after(1_800).await;
-    // The same finding of the same run, told again.
+    // The same event again.
     rig.announce(&found[..1]).await;
     rig.announce(&[("f4", Severity::High)]).await;
     rig.work_after(1_799).await;
@@ -367,11 +370,11 @@ async fn severe_findings_of_an_hour_are_one_message() {
     rig.work_after(1).await;
     let sent = rig.sent();
     assert_eq!(sent.len(), 1);
-    assert_eq!(sent[0].content.title, "3 new findings");
+    assert_eq!(sent[0].content.title, "6 new findings");
     let ids = |content: &Value| -> Vec<String> {
         let all = content["findings"].as_array().unwrap().iter();
         let mut all: Vec<String> = all
-            .map(|finding| finding["finding_id"].as_str().unwrap().to_owned())
+            .map(|found| found["occurrence"].as_str().unwrap().to_owned())
             .collect();
         all.sort();
         all
@@ -392,7 +395,7 @@ async fn quiet_hours_hold_everything_but_the_exceptions() {
     rig.work_after(3_599).await;
     assert_eq!(rig.titles(), ["Approval requested: doors.shut"]);
     rig.work_after(1).await;
-    assert_eq!(rig.titles()[1..], ["New finding: f1 is open"]);
+    assert_eq!(rig.titles()[1..], ["2 new findings"]);
 }
 
 #[tokio::test]
