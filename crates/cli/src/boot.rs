@@ -6,6 +6,7 @@ mod identity;
 mod limits;
 mod mcp;
 mod models;
+mod notifications;
 mod people;
 mod providers;
 mod search;
@@ -24,6 +25,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TenantId;
 use charter_contract::text::HttpsUrl;
 use charter_domain::clock::SystemClock;
+use charter_effects::channel::Channels;
 use charter_effects::webhook::HttpWebhooks;
 use charter_effects::{
     AuthorizationServers, HostPattern, HttpAuthorizationServers, Imports, LandlockUse, Models,
@@ -52,6 +54,7 @@ use crate::{telemetry, terminal};
 pub(crate) use identity::identity;
 pub(crate) use mcp::{McpConsumer, connect as connect_mcp, find_on_path};
 pub(crate) use models::models;
+pub(crate) use notifications::channels;
 pub(crate) use people::People;
 use providers::providers;
 pub(crate) use search::search;
@@ -117,6 +120,7 @@ pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<RunningEng
 pub(crate) struct Services {
     models: Arc<dyn Models>,
     webhooks: Arc<HttpWebhooks>,
+    channels: Arc<dyn Channels>,
     providers: Arc<Providers>,
     authorization_servers: Arc<dyn AuthorizationServers>,
     skill_index: Option<Arc<dyn SkillIndex>>,
@@ -130,6 +134,7 @@ impl Services {
         Ok(Self {
             models: models(config)?,
             webhooks: Arc::new(webhooks(config)?),
+            channels: Arc::new(channels(config)?),
             providers: Arc::new(providers(config)?),
             authorization_servers: authorization_servers()?,
             skill_index: skill_index(config)?,
@@ -159,6 +164,7 @@ async fn ports(config: &Config, services: Services, store: SharedStore) -> anyho
         generator: Arc::new(CodeAgent::new(Arc::clone(&services.models))),
         models: services.models,
         webhooks: services.webhooks,
+        channels: services.channels,
         providers: services.providers,
         authorization_servers: services.authorization_servers,
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
@@ -338,6 +344,7 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
             .as_deref()
             .and_then(|url| HttpsUrl::parse(url).ok()),
         pins: config.mcp.pins(),
+        notifications: notifications::notifications(config, credentials::public_url(config))?,
         ..Settings::default()
     })
 }

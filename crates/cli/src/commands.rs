@@ -29,6 +29,7 @@ mod memory;
 mod migrate;
 mod missions;
 mod model;
+mod notify;
 mod package;
 mod playbook;
 mod policy;
@@ -152,6 +153,9 @@ enum Command {
     #[command(subcommand)]
     Candidate(candidate::Candidate),
     Approvals(approvals::Approvals),
+    /// List channels and what was sent to them, and test a channel.
+    #[command(subcommand)]
+    Notify(notify::Notify),
     /// Show the events of runs and approvals, or follow them.
     Events(events::Events),
     /// Add, find and delete memories, and decide on proposed ones.
@@ -288,6 +292,7 @@ async fn dispatch(
         Command::Schedule(command) => schedule::run(&command, config, format).await,
         Command::Candidate(command) => candidate::run(&command, config, format).await,
         Command::Approvals(command) => approvals::run(&command, config, format).await,
+        Command::Notify(command) => notify::run(&command, config, format).await,
         Command::Events(command) => events::run(&command, config, format).await,
         Command::Key(command) => key::run(&command, config, format).await,
         Command::Credential(command) => credential::run(&command, config, format).await,

@@ -8,6 +8,7 @@ mod evidence;
 mod file;
 mod mcp;
 mod models;
+mod notifications;
 mod paths;
 mod quotas;
 mod remote;
@@ -40,6 +41,10 @@ pub(crate) use mcp::{McpConfig, McpCredentialConfig, McpServerConfig, RegistryCo
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
     TenantModelsConfig, TokenLimitConfig,
+};
+pub(crate) use notifications::{
+    ChannelConfig, ChannelKindConfig, NotificationsConfig, PersonConfig, RuleConfig,
+    SmtpSecurityConfig,
 };
 use paths::{FilePath, Located, ProgramPath};
 use quotas::QuotasConfig;
@@ -126,6 +131,8 @@ pub(crate) struct Config {
     pub(crate) skill_index: SkillIndexConfig,
     /// The systems of record to which missions' proposals may be sent; none by default.
     pub(crate) webhooks: WebhooksConfig,
+    /// Channels that reach people, and the rules that send events to them; none by default.
+    pub(crate) notifications: NotificationsConfig,
     /// Traces and metrics for an OpenTelemetry collector; none by default.
     pub(crate) telemetry: TelemetryConfig,
     /// The log filter, e.g. `info` or `warn,charter_engine=debug`.
@@ -401,6 +408,7 @@ impl Default for Config {
             search: SearchConfig::default(),
             skill_index: SkillIndexConfig::default(),
             webhooks: WebhooksConfig::default(),
+            notifications: NotificationsConfig::default(),
             telemetry: TelemetryConfig::default(),
             log: "warn".to_owned(),
         }

@@ -437,6 +437,10 @@ bounds! {
     TRIGGER_BACKLOG = 100, Count;
     /// The body of an incoming webhook.
     WEBHOOK_EVENT_BYTES = 256 * KIB, Bytes;
+    /// Findings in one digest that a channel gets.
+    DIGEST_FINDINGS = 100, Count;
+    /// The body of an interaction that Slack sends.
+    SLACK_INTERACTION_BYTES = 64 * KIB, Bytes;
     /// Credentials that one tool names.
     TOOL_CREDENTIALS = 8, Count;
     /// A secret that a file, a program or an authorization server returns.

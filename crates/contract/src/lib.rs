@@ -61,6 +61,7 @@ pub mod lines;
 pub mod link_graph;
 mod list;
 pub mod mission;
+pub mod notification;
 pub mod number;
 pub mod package;
 pub mod package_file;

@@ -32,6 +32,7 @@ pub mod link_graph;
 pub mod memory;
 pub mod mission;
 mod nesting;
+pub mod notification;
 pub mod package;
 pub mod parameters;
 pub mod person;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 
 use charter_contract::time::Timestamp;
 use charter_domain::clock::Clock;
+use charter_effects::channel::Channels;
 use charter_effects::webhook::Webhooks;
 use charter_effects::{AuthorizationServers, Imports, Models, Sources, ToolRunner};
 use charter_search::embed::Embedder;
@@ -42,6 +43,7 @@ use crate::execution::evidence_log::EvidenceLogService;
 use crate::execution::executors::{ClientCalls, ExecutorService, TargetRouter};
 use crate::execution::explain::GateService;
 use crate::execution::linked_calls::LinkedCallService;
+use crate::execution::notifications::NotificationService;
 use crate::execution::outputs::OutputBudgetRunner;
 use crate::execution::previews::PreviewService;
 use crate::execution::runs::{
@@ -93,6 +95,8 @@ pub struct Ports {
     pub models: Arc<dyn Models>,
     /// Systems of record that receive proposals.
     pub webhooks: Arc<dyn Webhooks>,
+    /// Channels that reach people.
+    pub channels: Arc<dyn Channels>,
     /// Identity providers whose tokens are accepted.
     pub providers: Arc<Providers>,
     /// Authorization servers that issue tokens for tools.
@@ -376,6 +380,12 @@ impl Engine {
         &self.execution.previews
     }
 
+    /// Returns the notifications of tenants, and their channels.
+    #[must_use]
+    pub fn notifications(&self) -> &Arc<NotificationService> {
+        &self.execution.notifications
+    }
+
     /// Returns runs as their readers see them.
     #[must_use]
     pub fn run_views(&self) -> &Arc<RunViewService> {
@@ -607,6 +617,7 @@ fn maintenance(
         lenses: Arc::clone(&below.lenses),
         agent_skills: Arc::clone(&below.agent_skills),
         evidence_log: Arc::clone(&execution.evidence_log),
+        notifications: Arc::clone(&execution.notifications),
         replicas: Arc::clone(&execution.replicas),
         run_recovery: Arc::clone(&execution.recovery),
         requests: Arc::clone(&conversation.requests),

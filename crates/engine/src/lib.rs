@@ -43,6 +43,7 @@ pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::{ScriptGrant, SkillFile};
+pub use charter_effects::channel::SlackRequest;
 pub use charter_effects::{CallClient, CallEnd, CallEvent, CallLink, DryRun};
 pub use conversation::candidates::{
     CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
@@ -75,6 +76,10 @@ pub use execution::explain::{
     AssumedFacts, CallExplanation, CallOrigin, GateService, HypotheticalCall,
 };
 pub use execution::linked_calls::LinkedCallService;
+pub use execution::notifications::{
+    ChannelTest, ChannelView, NotificationPage, NotificationService, NotificationView,
+    SlackDecision,
+};
 pub use execution::previews::{ApprovalPreview, PreviewService};
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
@@ -92,6 +97,9 @@ pub use ground::credentials::{
 pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
 pub use ground::ids::{IdSource, RandomIds};
+pub use ground::notifications::{
+    ChannelSettings, NotificationSettings, SlackPeople, SlackPerson, TenantNotifications,
+};
 pub use ground::settings::{
     ApproverGroup, Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota,
     Quotas, Settings, SkillVectors, TenantPins,

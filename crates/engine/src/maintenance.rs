@@ -13,6 +13,7 @@ use crate::EngineError;
 use crate::catalogue::live::CatalogueService;
 use crate::conversation::requests::{ActiveRequest, RequestResultService, RequestService};
 use crate::execution::evidence_log::EvidenceLogService;
+use crate::execution::notifications::NotificationService;
 use crate::execution::replicas::ReplicaService;
 use crate::execution::runs::RunRecoveryService;
 use crate::ground::core_ports::BackgroundTasks;
@@ -42,6 +43,7 @@ pub(crate) struct MaintenanceParts {
     pub(crate) lenses: Arc<LensService>,
     pub(crate) agent_skills: Arc<AgentSkillService>,
     pub(crate) evidence_log: Arc<EvidenceLogService>,
+    pub(crate) notifications: Arc<NotificationService>,
     pub(crate) replicas: Arc<ReplicaService>,
     pub(crate) run_recovery: Arc<RunRecoveryService>,
     pub(crate) requests: Arc<RequestService>,
@@ -160,6 +162,7 @@ impl MaintenanceService {
             tasks.spawn(Arc::clone(&self.parts.evidence_log).retain_forever());
             tasks.spawn(Arc::clone(&self.parts.lenses).refresh_lenses_forever());
             tasks.spawn(Arc::clone(&self.parts.schedules).fire_forever());
+            tasks.spawn(Arc::clone(&self.parts.notifications).deliver_forever());
         }
     }
 
@@ -213,6 +216,8 @@ impl MaintenanceService {
         let runs = store.sweep_runs(before, SWEEP_LIMIT).await?;
         let contents = store.sweep_tool_contents(before).await?;
         let occurrences = store.sweep_occurrences(before).await?;
+        let notifications = store.sweep_notifications(before).await?;
+        let signatures = store.sweep_signatures(now).await?;
         tracing::debug!(
             tags,
             sessions,
@@ -222,6 +227,8 @@ impl MaintenanceService {
             runs,
             contents,
             occurrences,
+            notifications,
+            signatures,
             "swept"
         );
         Ok(())

@@ -50,6 +50,8 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("get_schema", Public),
     // Signed: the signature is the credential.
     ("receive_webhook", Public),
+    // No caller: the signature of Slack's app is checked with the request.
+    ("decide_in_slack", Public),
     // Any caller, regardless of scopes.
     ("get_caller", RequiredPermission::Caller),
     // Connected accounts: the caller's own; the engine asks for an admin where it is another user's.
@@ -199,6 +201,13 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("export_evidence", Scopes(&[EvidenceRead])),
     ("list_evidence", Scopes(&[EvidenceRead])),
     ("get_evidence", Scopes(&[EvidenceRead])),
+    // Notifications; the engine asks for an admin.
+    ("list_notifications", Scopes(&[AdminRead])),
+    ("list_notification_channels", Scopes(&[AdminRead])),
+    (
+        "test_notification_channel",
+        Scopes(&[AdminRead, AdminWrite]),
+    ),
     // Keys.
     ("create_key", Scopes(&[AdminWrite])),
     ("list_keys", Scopes(&[AdminRead])),

@@ -23,6 +23,7 @@ mod keys;
 mod lenses;
 mod memories;
 mod missions;
+mod notifications;
 mod packages;
 mod pages;
 mod plans;
@@ -219,7 +220,7 @@ fn proof() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence_log::export))
 }
 
-/// The caller, its connected accounts, and API keys.
+/// The caller, its connected accounts, notifications, and API keys.
 fn administration() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(caller::show))
@@ -229,6 +230,10 @@ fn administration() -> OpenApiRouter<AppState> {
         .routes(routes!(credentials::complete))
         .routes(routes!(credentials::accounts))
         .routes(routes!(credentials::disconnect))
+        .routes(routes!(notifications::list))
+        .routes(routes!(notifications::channels))
+        .routes(routes!(notifications::test))
+        .routes(routes!(notifications::decide_in_slack))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::show))
         .routes(routes!(keys::rotate))

@@ -28,6 +28,7 @@ mod lens;
 mod lock;
 mod memory;
 mod mission;
+mod notification;
 mod outbox;
 mod request;
 mod route_example;

@@ -27,6 +27,7 @@ pub mod lens;
 pub mod memory;
 pub mod mission;
 pub mod notices;
+pub mod notification;
 pub mod outbox;
 pub mod request;
 pub mod route_example;
@@ -60,6 +61,7 @@ pub trait Store:
     + memory::Memories
     + mission::Missions
     + notices::Notices
+    + notification::Notifications
     + outbox::Outbox
     + request::Requests
     + route_example::RouteExamples
@@ -90,6 +92,7 @@ impl<T> Store for T where
         + memory::Memories
         + mission::Missions
         + notices::Notices
+        + notification::Notifications
         + outbox::Outbox
         + request::Requests
         + route_example::RouteExamples

@@ -23,6 +23,7 @@ pub mod lease;
 pub mod lens;
 pub mod memory;
 pub mod mission;
+pub mod notification;
 pub mod outbox;
 pub mod request;
 pub mod route_example;
@@ -250,6 +251,15 @@ macro_rules! store_suite {
                 an_import_with_a_large_journal_is_repeated_or_refused,
                 an_import_is_checked,
                 an_imported_mission_is_read_only;
+            notification:
+                every_field_of_a_notification_is_stored,
+                notifications_of_a_message_are_written_once,
+                a_message_is_claimed_by_one_holder,
+                claims_at_the_same_time_get_different_messages,
+                a_digest_is_one_message,
+                notifications_are_listed_newest_first,
+                sweep_deletes_settled_notifications,
+                a_signature_is_used_once;
             outbox:
                 messages_are_read_in_order_and_kept,
                 messages_are_listed_by_tenant,

@@ -9,8 +9,8 @@ use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::content::{ContentDigest, ToolContent};
 use charter_contract::ids::{
-    ApprovalId, AssignmentId, DocumentId, EvidenceId, KeyId, Label, LeaseId, MemoryId, MissionId,
-    HookId, PackageName, RequestId, RouteExampleId, RunId, ScheduleId, SessionId, SkillId,
+    ApprovalId, AssignmentId, DocumentId, EvidenceId, HookId, KeyId, Label, LeaseId, MemoryId,
+    MissionId, PackageName, RequestId, RouteExampleId, RunId, ScheduleId, SessionId, SkillId,
     TagRequestId, TenantId, UserId,
 };
 use charter_contract::mission::ArtifactKind;
@@ -57,6 +57,10 @@ use charter_store::mission::{
     Missions, StoredArtifact,
 };
 use charter_store::notices::Notices;
+use charter_store::notification::{
+    ClaimedMessage, MessageOutcome, NewNotification, NotificationClaim, NotificationFilter,
+    NotificationRecord, Notifications,
+};
 use charter_store::outbox::{Message, NewMessage, Outbox};
 use charter_store::page::{Page, PageRequest};
 use charter_store::request::{RequestLease, RequestRecord, Requests};
@@ -532,6 +536,20 @@ reads { fn tags(tenant: &TenantId, request: &TagRequestId, now: Timestamp) -> Op
 writes {
     fn put_tags(tags: &TagRecord) -> ();
     fn sweep_tags(now: Timestamp) -> u64;
+} }
+
+watched! { Notifications
+reads {
+    fn notification_position() -> Option<u64>;
+    fn notifications(tenant: &TenantId, filter: NotificationFilter<'_>, page: &PageRequest) -> Page<NotificationRecord>;
+}
+writes {
+    fn put_notifications(from: Option<u64>, to: u64, new: Vec<NewNotification>) -> ();
+    fn claim_message(claim: &NotificationClaim) -> Option<ClaimedMessage>;
+    fn settle_message(claimed: &ClaimedMessage, holder: &str, outcome: &MessageOutcome, at: Timestamp) -> bool;
+    fn sweep_notifications(before: Timestamp) -> u64;
+    fn use_signature(tenant: &TenantId, signature: &str, expires_at: Timestamp) -> bool;
+    fn sweep_signatures(now: Timestamp) -> u64;
 } }
 
 watched! { ToolContents

@@ -39,9 +39,14 @@ pub(super) fn credentials(config: &Config) -> anyhow::Result<CredentialSettings>
             .then(|| keys(config))
             .transpose()?,
         tenants,
-        public_url: config.a2a.public_url.clone().or_else(|| own_url(config)),
+        public_url: public_url(config),
         plain: config.tools.plain.iter().cloned().collect(),
     })
+}
+
+/// The address at which people reach the console, if it is known.
+pub(super) fn public_url(config: &Config) -> Option<String> {
+    config.a2a.public_url.clone().or_else(|| own_url(config))
 }
 
 /// The address of a server on this machine only. One on other addresses needs `a2a.public_url`.

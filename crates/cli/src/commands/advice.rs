@@ -25,10 +25,11 @@ const MORE: &str = "more";
 const NAMED: usize = 8;
 
 /// The commands that list the entries of a kind, in addition to `charter list`.
-const LISTINGS: [(&str, &str); 23] = [
+const LISTINGS: [(&str, &str); 24] = [
     ("agent skill", "charter skills tree"),
     ("approval", "charter approvals list"),
     ("assignment", "charter mission assignments"),
+    ("channel", "charter notify channels"),
     ("credential", "charter credential list"),
     ("domain lens", "charter lens list"),
     ("enabled schedule", "charter schedule list"),

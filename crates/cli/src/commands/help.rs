@@ -49,6 +49,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "mcp",
             "key",
             "credential",
+            "notify",
             "health",
             "doctor",
             "config",

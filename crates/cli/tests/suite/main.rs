@@ -58,7 +58,7 @@ mod memory_use;
 mod mission_types;
 mod missions;
 mod models;
-
+mod notifications;
 mod oidc;
 mod openapi;
 mod overlay;

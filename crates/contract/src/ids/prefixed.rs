@@ -76,6 +76,8 @@ prefixed_uuid! {
     LeaseId = "lease-",
     /// Id of an assignment: the task of a mission that is offered to outside agents (this project).
     AssignmentId = "asg-",
+    /// Id of a notification: one event for one channel (this project).
+    NotificationId = "ntf-",
     /// Id of a tool call (this project, 003 "Tool Invocation Schema").
     InvocationId = "inv-",
     /// Id of a context model (this project, 003 "Context Model Schema").

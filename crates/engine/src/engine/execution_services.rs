@@ -17,6 +17,7 @@ use crate::execution::executors::{ClientCalls, ExecutorService};
 use crate::execution::explain::{GateParts, GateService};
 use crate::execution::findings::FindingService;
 use crate::execution::linked_calls::LinkedCallService;
+use crate::execution::notifications::{NotificationParts, NotificationService};
 use crate::execution::outputs::ValueMemory;
 use crate::execution::previews::{PreviewParts, PreviewService};
 use crate::execution::replicas::{ReplicaParts, ReplicaService};
@@ -53,6 +54,7 @@ pub(crate) struct ExecutionServices {
     pub(crate) run_evidence: Arc<RunEvidenceService>,
     pub(crate) runs: Arc<RunService>,
     pub(crate) approvals: Arc<ApprovalService>,
+    pub(crate) notifications: Arc<NotificationService>,
     pub(crate) previews: Arc<PreviewService>,
     pub(crate) views: Arc<RunViewService>,
     pub(crate) management: Arc<RunManagementService>,
@@ -131,6 +133,7 @@ impl ExecutionServices {
             evidence_log: Arc::new(parts.evidence_log(Arc::clone(&evidence))),
             executors: Arc::new(parts.executors()),
             findings,
+            notifications: Arc::new(parts.notifications(&basis, &approvals)),
             approvals,
             previews: Arc::new(previews),
             evidence,
@@ -321,6 +324,22 @@ impl ProcessParts<'_> {
             runs: Arc::clone(runs),
         };
         ApprovalService::new(self.core(), parts)
+    }
+
+    fn notifications(
+        &self,
+        basis: &RunBasis,
+        approvals: &Arc<ApprovalService>,
+    ) -> NotificationService {
+        let parts = NotificationParts {
+            shutdown: self.background.shutdown.clone(),
+            news: Arc::clone(&self.news),
+            channels: Arc::clone(&self.ports.channels),
+            settings: self.settings.notifications.clone(),
+            approvals: Arc::clone(approvals),
+            journals: Arc::clone(&basis.journals),
+        };
+        NotificationService::new(self.core(), parts)
     }
 
     fn management(

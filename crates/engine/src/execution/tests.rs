@@ -22,7 +22,7 @@ use crate::engine::tests::{ExecutionRig, execution, open, ports};
 use crate::identity::caller::tests::person;
 use crate::{
     ApprovalAnswer, ApprovalDecision, CallOrigin, DryRun, EvidenceQuery, HypotheticalCall, Mode,
-    RunQuery, RunStarted, RunView, Settings, SubmittedPlan,
+    Ports, RunQuery, RunStarted, RunView, Settings, SubmittedPlan,
 };
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -59,13 +59,21 @@ fn package() -> PackageBundle {
 }
 
 async fn rig() -> (ExecutionRig, SharedStore, TempDir) {
+    rig_with(|_, _| ()).await
+}
+
+/// The services with other ports or settings.
+pub(super) async fn rig_with(
+    set: impl FnOnce(&mut Ports, &mut Settings),
+) -> (ExecutionRig, SharedStore, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let store: SharedStore = open(dir.path());
-    let ports = ports(Arc::clone(&store), Arc::new(Answering));
-    let settings = Settings {
+    let mut ports = ports(Arc::clone(&store), Arc::new(Answering));
+    let mut settings = Settings {
         four_eyes: Some(false),
         ..Settings::default()
     };
+    set(&mut ports, &mut settings);
     let rig = execution(&ports, &settings).await;
     let ann = person("ann");
     let registered = rig.below.packages.register(&ann, package(), Mode::Apply);
@@ -74,7 +82,7 @@ async fn rig() -> (ExecutionRig, SharedStore, TempDir) {
 }
 
 /// Starts a plan with one call of a tool.
-async fn start(rig: &ExecutionRig, tool: &str) -> RunStarted {
+pub(super) async fn start(rig: &ExecutionRig, tool: &str) -> RunStarted {
     let plan = json!({
         "id": "plan-01930000-0000-7000-8000-000000000001",
         "request_id": "req-01930000-0000-7000-8000-000000000001",
@@ -91,7 +99,7 @@ async fn start(rig: &ExecutionRig, tool: &str) -> RunStarted {
 }
 
 /// Returns the run once it has ended or waits for a person.
-async fn rested(rig: &ExecutionRig, run: &RunId) -> RunView {
+pub(super) async fn rested(rig: &ExecutionRig, run: &RunId) -> RunView {
     let (ann, views) = (person("ann"), &rig.services.views);
     views.wait(&ann, run, TIMEOUT).await.unwrap()
 }

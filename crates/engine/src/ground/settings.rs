@@ -12,8 +12,8 @@ use charter_effects::HostPattern;
 use charter_search::WindowSettings;
 
 use crate::ground::credentials::CredentialSettings;
-
 use crate::ground::grants::ToolGrants;
+use crate::ground::notifications::NotificationSettings;
 
 /// The engine's settings.
 #[derive(Debug, Clone)]
@@ -81,6 +81,8 @@ pub struct Settings {
     pub evidence_pages: BTreeMap<Label, ConsolePage>,
     /// The documents that clients of the Model Context Protocol are offered beside this project's own tools.
     pub pins: Pins,
+    /// Channels, and the rules that send events to them.
+    pub notifications: NotificationSettings,
 }
 
 /// The documents that clients of the Model Context Protocol are offered beside this project's own tools; none by
@@ -276,6 +278,7 @@ impl Default for Settings {
             public_url: None,
             evidence_pages: BTreeMap::new(),
             pins: Pins::default(),
+            notifications: NotificationSettings::default(),
         }
     }
 }

@@ -22,8 +22,9 @@ const A2A_ERROR: &str = "a2a_error";
 /// faults exist.
 const LONG_HEAD: &str = "431";
 
-/// Operations without a credential: they describe the server to clients that have no key yet.
-const PUBLIC: [&str; 6] = [
+/// Operations without a credential: they describe the server to clients that have no key yet, or have a signature.
+const PUBLIC: [&str; 7] = [
+    "decide_in_slack",
     "get_agent_card",
     "get_agent_card_keys",
     "list_schemas",
@@ -33,7 +34,7 @@ const PUBLIC: [&str; 6] = [
 ];
 
 /// Operations that call tools, models or other systems before they answer.
-const OPERATIONS_WITH_EFFECTS: [&str; 12] = [
+const OPERATIONS_WITH_EFFECTS: [&str; 13] = [
     "create_request",
     "start_run",
     "invoke_tool",
@@ -46,6 +47,7 @@ const OPERATIONS_WITH_EFFECTS: [&str; 12] = [
     "approve",
     "confirm_run",
     "rollback_run",
+    "decide_in_slack",
 ];
 
 /// Adds the failures to every operation, and marks the operations that need no credential.

@@ -11,16 +11,17 @@ use charter_contract::registry;
 use charter_engine::{
     AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage,
     ApprovalPreview, ArtifactView, AssignmentPage, AssignmentView, BulkWritten, CallerView,
-    CatalogueView, ConnectionStart, CredentialView, DocumentDependencies, DocumentView, EventPage,
-    EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal,
-    LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage,
-    MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView,
-    NewKey, NewSchedule, OccurrencePage, OccurrenceView, PackageDiff, PackageReport,
-    PackageVersionDiff, PackageView, ProgressEvent, PublishedSkillIndex, RegistrationReport,
-    RelatedMemory, Replayed, RequestConfirmationResult, RequestView, ResolvedGuardrail,
-    ResolvedPolicy, ResolvedTemplate, RouteExampleListing, RouteExampleShown, RunAt, RunEventPage,
-    RunPage, RunView, SchedulePage, ScheduleView, SessionView, SkillInScope, SkillInstruction,
-    SkillWritten, SkillsImported, ToolRegistered, VerdictView, WebhookReceipt,
+    CatalogueView, ChannelTest, ChannelView, ConnectionStart, CredentialView, DocumentDependencies,
+    DocumentView, EventPage, EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView,
+    LeaseRenewal, LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit,
+    MemoryPage, MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay,
+    MissionView, NewKey, NewSchedule, NotificationPage, OccurrencePage, OccurrenceView,
+    PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
+    PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
+    RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
+    RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SchedulePage, ScheduleView,
+    SessionView, SkillInScope, SkillInstruction, SkillWritten, SkillsImported, SlackDecision,
+    ToolRegistered, VerdictView, WebhookReceipt,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -34,7 +35,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 88] = [
+const ANSWERS: [(&str, Describe); 92] = [
     ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
@@ -55,6 +56,8 @@ const ANSWERS: [(&str, Describe); 88] = [
     ("approval_preview", schema_of::<ApprovalPreview>),
     ("caller", schema_of::<CallerView>),
     ("catalogue", schema_of::<CatalogueView>),
+    ("channel_list", schema_of::<Vec<ChannelView>>),
+    ("channel_test", schema_of::<ChannelTest>),
     ("connection_start", schema_of::<ConnectionStart>),
     ("credential", schema_of::<CredentialView>),
     ("credential_list", schema_of::<Vec<CredentialView>>),
@@ -93,6 +96,7 @@ const ANSWERS: [(&str, Describe); 88] = [
     ("mission_type_in_force", schema_of::<InForce<MissionType>>),
     ("new_key", schema_of::<NewKey>),
     ("new_schedule", schema_of::<NewSchedule>),
+    ("notification_page", schema_of::<NotificationPage>),
     ("package_diff", schema_of::<PackageDiff>),
     ("package_list", schema_of::<Vec<PackageView>>),
     ("package_report", schema_of::<PackageReport>),
@@ -126,6 +130,7 @@ const ANSWERS: [(&str, Describe); 88] = [
     ("schema_list", schema_of::<Vec<schemas::Summary>>),
     ("session_view", schema_of::<SessionView>),
     ("skill_in_force", schema_of::<InForce<Skill>>),
+    ("slack_decision", schema_of::<SlackDecision>),
     ("tool_in_force", schema_of::<InForce<Tool>>),
     ("tool_registration", schema_of::<ToolRegistered>),
     ("tools_in_force", schema_of::<Vec<InForce<Tool>>>),

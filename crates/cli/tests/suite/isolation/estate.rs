@@ -61,6 +61,11 @@ const CREDENTIAL: &str = "\n[credentials.tenants.acme.definitions.acme-vault]\nk
     hosts = [\"vault.example.com\"]\nauthorization_url = \"https://vault.example.com/authorize\"\n\
     token_url = \"https://vault.example.com/token\"\nclient_id = \"charter\"\n";
 
+/// A channel of this tenant alone, at an address that is not granted, so that nothing is sent.
+const CHANNEL: &str = "\n[notifications.tenants.acme.channels.acme-hook]\nkind = \"webhook\"\n\
+    url = \"https://127.0.0.1:9/hook\"\nsecrets = [{ variable = \"ACME_HOOK\" }]\n";
+const CHANNEL_SECRET: &str = "whsec_plJ3nmyCDGBKInavdOK15jsl3jVB2m4jVB2m4jVB2m4=";
+
 /// The ids of a tenant, by the path parameter or field that takes them.
 pub(crate) type KnownIds = BTreeMap<&'static str, Vec<String>>;
 
@@ -108,16 +113,18 @@ impl Estate {
         let home = Home::with_keys(&KEYS)
             .with("CHARTER_LENSES__EGRESS", site.address())
             .with("CHARTER_TOOLS__CLIENT_TOOLS", "executor")
-            .with("CHARTER_TOOLS__EXECUTOR_LEASE_MS", "600000");
+            .with("CHARTER_TOOLS__EXECUTOR_LEASE_MS", "600000")
+            .with("ACME_HOOK", CHANNEL_SECRET);
         let file = home.path("config.toml");
         let text = std::fs::read_to_string(&file).unwrap();
-        let text = text.replace("role = ", "tier = \"advanced\"\nrole = ") + CREDENTIAL;
+        let text = text.replace("role = ", "tier = \"advanced\"\nrole = ") + CREDENTIAL + CHANNEL;
         std::fs::write(&file, text).unwrap();
         let server = home.serve();
         let service = Service::start();
         let ann = server.key("ann");
         ann.register(&package(&service, &site));
         let mut known = catalogue();
+        add(&mut known, &["channels", "channel"], "acme-hook");
         defined(&ann, &mut known);
         asked(&ann, &mut known);
         change(&server, &mut known);

@@ -72,7 +72,11 @@ fn schedule_faults(schedule: &Schedule) -> Vec<Fault> {
     match &schedule.when {
         ScheduleTiming::Cron(timing) => match CronSchedule::parse(timing) {
             Ok(_) => Vec::new(),
-            Err(error) => vec![fault(format!("/when/cron{}", error.pointer()), "cron", error)],
+            Err(error) => vec![fault(
+                format!("/when/cron{}", error.pointer()),
+                "cron",
+                error,
+            )],
         },
         ScheduleTiming::EveryS(_)
         | ScheduleTiming::At(_)

@@ -558,6 +558,50 @@ CREATE TABLE outbox_numbers (
 );
 INSERT INTO outbox_numbers (only_row, last) VALUES (1, 0);
 
+-- Notifications ------------------------------------------------------------------------------------
+
+-- Events for channels. `digest` is '' for a message of its own. `due_at` is the end of the claim while it is claimed.
+CREATE TABLE notification (
+    tenant_id       text COLLATE "C" NOT NULL,
+    notification_id text COLLATE "C" NOT NULL,
+    channel         text COLLATE "C" NOT NULL,
+    topic           text NOT NULL,
+    digest          text COLLATE "C" NOT NULL,
+    state           text NOT NULL,
+    created_at      bigint NOT NULL,
+    due_at          bigint NOT NULL,
+    attempts        bigint NOT NULL,
+    message_id      text COLLATE "C",
+    claimed_by      text COLLATE "C",
+    settled_at      bigint,
+    detail          text,
+    body            text NOT NULL,
+    PRIMARY KEY (tenant_id, notification_id),
+    CONSTRAINT state_is_known CHECK (state IN ('pending', 'delivered', 'skipped', 'failed')),
+    CONSTRAINT a_settled_one_has_a_time CHECK ((state = 'pending') = (settled_at IS NULL))
+);
+CREATE INDEX notification_due ON notification (due_at, tenant_id, notification_id) WHERE state = 'pending';
+CREATE INDEX notification_by_digest ON notification (tenant_id, channel, digest, created_at, notification_id)
+    WHERE state = 'pending';
+CREATE INDEX notification_by_message ON notification (tenant_id, message_id);
+CREATE INDEX notification_by_time ON notification (tenant_id, created_at, notification_id);
+CREATE INDEX notification_settled ON notification (settled_at);
+
+-- Without a tenant: the last message of the outbox whose notifications are written.
+CREATE TABLE notification_position (
+    only_row   integer PRIMARY KEY CHECK (only_row = 1),
+    message_id bigint NOT NULL
+);
+
+-- Signatures of requests that count once.
+CREATE TABLE used_signature (
+    tenant_id  text COLLATE "C" NOT NULL,
+    signature  text COLLATE "C" NOT NULL,
+    expires_at bigint NOT NULL,
+    PRIMARY KEY (tenant_id, signature)
+);
+CREATE INDEX used_signature_by_expiry ON used_signature (expires_at);
+
 -- Evidence and its log -----------------------------------------------------------------------------
 
 -- The user is the owner of the run that captured the record, '' if there is none. It is kept here because runs are

@@ -523,6 +523,50 @@ CREATE INDEX outbox_by_time ON outbox (at);
 -- Changes of the global catalogue, which every tenant gets, without the many messages between processes.
 CREATE INDEX outbox_of_the_catalogue ON outbox (tenant_id, message_id) WHERE topic = 'catalogue.changed';
 
+-- Notifications ------------------------------------------------------------------------------------
+
+-- Events for channels. `digest` is '' for a message of its own. `due_at` is the end of the claim while it is claimed.
+CREATE TABLE notification (
+    tenant_id       TEXT NOT NULL,
+    notification_id TEXT NOT NULL,
+    channel         TEXT NOT NULL,
+    topic           TEXT NOT NULL,
+    digest          TEXT NOT NULL,
+    state           TEXT NOT NULL,
+    created_at      INTEGER NOT NULL,
+    due_at          INTEGER NOT NULL,
+    attempts        INTEGER NOT NULL,
+    message_id      TEXT,
+    claimed_by      TEXT,
+    settled_at      INTEGER,
+    detail          TEXT,
+    body            TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, notification_id),
+    CONSTRAINT state_is_known CHECK (state IN ('pending', 'delivered', 'skipped', 'failed')),
+    CONSTRAINT a_settled_one_has_a_time CHECK ((state = 'pending') = (settled_at IS NULL))
+) STRICT;
+CREATE INDEX notification_due ON notification (due_at, tenant_id, notification_id) WHERE state = 'pending';
+CREATE INDEX notification_by_digest ON notification (tenant_id, channel, digest, created_at, notification_id)
+    WHERE state = 'pending';
+CREATE INDEX notification_by_message ON notification (tenant_id, message_id);
+CREATE INDEX notification_by_time ON notification (tenant_id, created_at, notification_id);
+CREATE INDEX notification_settled ON notification (settled_at);
+
+-- Without a tenant: the last message of the outbox whose notifications are written.
+CREATE TABLE notification_position (
+    only_row   INTEGER PRIMARY KEY CHECK (only_row = 1),
+    message_id INTEGER NOT NULL
+) STRICT;
+
+-- Signatures of requests that count once.
+CREATE TABLE used_signature (
+    tenant_id  TEXT NOT NULL,
+    signature  TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, signature)
+) STRICT;
+CREATE INDEX used_signature_by_expiry ON used_signature (expires_at);
+
 -- Evidence and its log -----------------------------------------------------------------------------
 
 -- The user is the owner of the run that captured the record, '' if there is none. It is kept here because runs are

@@ -17,6 +17,7 @@ use charter_store::vector::{StoredVector, TextHash};
 use charter_testkit::postgres_server::Database;
 use charter_testkit::store_suite::connected_account::account;
 use charter_testkit::store_suite::mission::writer::Writer;
+use charter_testkit::store_suite::notification::notification;
 use charter_testkit::store_suite::tool_content::content;
 use charter_testkit::store_suite::{Outcome, assignment, sample};
 use tokio_postgres::Client;
@@ -164,6 +165,40 @@ const TABLES: &[(&str, u32, &[Other])] = &[
             ("tenant_id", TENANT),
             ("digest", "'sha256:' || lpad(to_hex(n), 64, '0')"),
             ("kept_at", "kept_at + n * 1000"),
+        ],
+    ),
+    (
+        "notification",
+        ROWS,
+        &[
+            ("tenant_id", TENANT),
+            (
+                "notification_id",
+                "left(notification_id, -12) || lpad(to_hex(n), 12, '0')",
+            ),
+            ("created_at", "created_at + n * 1000"),
+            ("due_at", "due_at + n * 1000"),
+            (
+                "state",
+                "CASE WHEN (n / 40) % 20 = 0 THEN 'pending' ELSE 'delivered' END",
+            ),
+            (
+                "settled_at",
+                "CASE WHEN (n / 40) % 20 <> 0 THEN created_at + n * 1000 END",
+            ),
+            (
+                "message_id",
+                "CASE WHEN (n / 40) % 20 <> 0 THEN 'msg ' || n END",
+            ),
+        ],
+    ),
+    (
+        "used_signature",
+        ROWS,
+        &[
+            ("tenant_id", TENANT),
+            ("signature", "'v0=' || n"),
+            ("expires_at", "expires_at + n * 1000"),
         ],
     ),
     (
@@ -430,6 +465,14 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     let content = [content('a', "x")?];
     store
         .put_tool_contents(&tenant, &content, sample::at(10)?)
+        .await?;
+    let position = store.notification_position().await?;
+    let told = vec![notification(tenant_id, n)?];
+    store
+        .put_notifications(position, position.unwrap_or(0) + 1, told)
+        .await?;
+    store
+        .use_signature(&tenant, &format!("v0={tenant_id}"), sample::at(10)?)
         .await?;
     store
         .create_key(&records::key(tenant_id, n, None)?, vec![])
