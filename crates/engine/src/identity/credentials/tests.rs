@@ -79,6 +79,7 @@ impl AuthorizationServers for ScriptedServer {
                 expires_in: Some(Duration::from_secs(300)),
                 refresh_token: Some(format!("rt-{what}")),
                 scope: None,
+                id_token: None,
             }),
         }
     }
@@ -86,6 +87,10 @@ impl AuthorizationServers for ScriptedServer {
     async fn revoke_token(&self, _: &OAuthClient, token: &str) -> Result<(), OAuthFailure> {
         self.revoked.lock().unwrap().push(token.to_owned());
         Ok(())
+    }
+
+    async fn sign_out_url(&self, _: &OAuthClient, _: &str) -> Result<Option<String>, OAuthFailure> {
+        Ok(None)
     }
 }
 
