@@ -99,9 +99,10 @@ pub use identity::caller::{
     AccessScope, AccessScopes, Caller, CatalogueRole, CredentialId, Role, SkillGrants, Tier,
 };
 pub use identity::caller_view::CallerView;
+pub use identity::authorization_code::ConnectionCode;
 pub use identity::credentials::{
-    AccountEventRef, AccountPage, AccountView, ConnectionCode, ConnectionOrder, ConnectionStart,
-    CredentialService, CredentialState, CredentialView,
+    AccountEventRef, AccountPage, AccountView, ConnectionOrder, ConnectionStart, CredentialService,
+    CredentialState, CredentialView,
 };
 pub use identity::keys::{
     KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyService, KeyState, KeyText,

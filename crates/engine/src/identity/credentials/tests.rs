@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use super::*;
 use crate::ground::credentials::TokenExchange;
 use crate::ground::ids::RandomIds;
+use crate::identity::authorization_code::ConnectionCode;
 use crate::{AccessScopes, CatalogueRole, CredentialId, Tier};
 
 /// Issues numbered tokens that name what they were issued for, and counts its requests.
