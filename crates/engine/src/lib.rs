@@ -90,8 +90,8 @@ pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
 pub use ground::ids::{IdSource, RandomIds};
 pub use ground::settings::{
-    Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota, Quotas,
-    Settings, SkillVectors, TenantPins,
+    Approvers, ClientTools, ConsoleSessionSettings, LensSettings, MemorySettings, Pins, ProcessRole,
+    Quota, Quotas, Settings, SkillVectors, TenantPins,
 };
 pub use ground::telemetry::TELEMETRY;
 pub use ground::vault::SealingKeys;
@@ -108,9 +108,13 @@ pub use identity::keys::{
     KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyService, KeyState, KeyText,
     KeyView, NewKey,
 };
-pub use identity::providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
+pub use identity::providers::{Claim, ClaimGrant, ConsoleClient, Provider, Providers, Tenancy};
 pub use identity::quotas::{QuotaView, RunQuotaUse, TenantQuotas};
 pub use identity::shares::{Share, Shares};
+pub use identity::sign_in::{
+    ConsoleSessionView, OpenedConsoleSession, SessionSecret, SessionUse, SignInOptions,
+    SignInOrder, SignInProvider, SignInService, SignInStart, SignedOut, StartedSignIn,
+};
 pub use knowledge::agent_skills::{
     AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillService, AgentSkillSummary, Artifact,
     BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedSkill, PublishedSkillIndex, SentFile,

@@ -204,13 +204,14 @@ impl MaintenanceService {
         let store = &self.store;
         let tags = store.sweep_tags(now).await?;
         let sessions = store.sweep_sessions(now).await?;
+        let console_sessions = store.sweep_console_sessions(now).await?;
         let requests = store.sweep_requests(before).await?;
         let memories = store.sweep_memories(now).await?;
         let messages = store.sweep_messages(before).await?;
         let runs = store.sweep_runs(before, SWEEP_LIMIT).await?;
         let contents = store.sweep_tool_contents(before).await?;
         tracing::debug!(
-            tags, sessions, requests, memories, messages, runs, contents, "swept"
+            tags, sessions, console_sessions, requests, memories, messages, runs, contents, "swept"
         );
         Ok(())
     }
