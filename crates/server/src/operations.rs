@@ -48,8 +48,13 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("list_schemas", Public),
     ("get_openapi", Public),
     ("get_schema", Public),
+    ("complete_sign_in", Public),
+    ("get_sign_in_options", Public),
+    ("start_sign_in", Public),
     // Any caller, regardless of scopes.
+    ("delete_console_session", RequiredPermission::Caller),
     ("get_caller", RequiredPermission::Caller),
+    ("get_console_session", RequiredPermission::Caller),
     // Connected accounts: the caller's own; the engine asks for an admin where it is another user's.
     ("list_credentials", Scopes(&[RunsRead])),
     ("get_credential", Scopes(&[RunsRead])),

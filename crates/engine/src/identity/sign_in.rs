@@ -155,7 +155,7 @@ impl SignInService {
     }
 
     /// Completes a sign-in with the parameters of the redirect, in the browser that started it, and opens a session
-    /// with a new id.
+    /// with a new id. The session that the browser had before ends.
     ///
     /// # Errors
     /// `invalid_request` for a sign-in that expired or that another browser started, and if the provider refuses the
@@ -164,6 +164,7 @@ impl SignInService {
     pub async fn complete(
         &self,
         browser: &SessionSecret,
+        before: Option<&SessionSecret>,
         code: ConnectionCode,
     ) -> Result<OpenedConsoleSession, EngineError> {
         let flow = self.flow()?;
@@ -193,6 +194,9 @@ impl SignInService {
         let opened = self.open_session(&caller, &content?).await?;
         let credentials = &self.parts.credentials;
         credentials.remember_token(&caller, &issued.access_token).await;
+        if let Some(before) = before {
+            self.delete(before).await?;
+        }
         Ok(opened)
     }
 
@@ -235,15 +239,10 @@ impl SignInService {
     /// # Errors
     /// If storage fails.
     pub async fn end(&self, id: &SessionSecret, base: &str) -> Result<SignedOut, EngineError> {
-        let store = &self.parts.core.store;
         let nothing = SignedOut { sign_out_url: None };
-        let Some(record) = store.console_session(&id.hash()).await? else {
+        let Some(record) = self.delete(id).await? else {
             return Ok(nothing);
         };
-        if !store.end_console_session(&record).await? {
-            return Ok(nothing);
-        }
-        noted(&record, "ended");
         let Ok(content) = SessionContent::open(self.keys()?, &record) else {
             return Ok(nothing);
         };
@@ -264,6 +263,19 @@ impl SignInService {
         Ok(SignedOut {
             sign_out_url: url.unwrap_or_default(),
         })
+    }
+
+    /// Deletes a session; returns it if there was one.
+    async fn delete(&self, id: &SessionSecret) -> Result<Option<ConsoleSession>, EngineError> {
+        let store = &self.parts.core.store;
+        let Some(record) = store.console_session(&id.hash()).await? else {
+            return Ok(None);
+        };
+        let was_there = store.end_console_session(&record).await?;
+        if was_there {
+            noted(&record, "ended");
+        }
+        Ok(was_there.then_some(record))
     }
 
     /// Stores a new session of a caller.

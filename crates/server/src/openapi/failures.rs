@@ -22,13 +22,16 @@ const A2A_ERROR: &str = "a2a_error";
 /// faults exist.
 const LONG_HEAD: &str = "431";
 
-/// Operations without a credential: they describe the server to clients that have no key yet.
-const PUBLIC: [&str; 5] = [
+/// Operations without a credential: they describe the server to clients that have no key yet, or sign a user in.
+const PUBLIC: [&str; 8] = [
     "get_agent_card",
     "get_agent_card_keys",
     "list_schemas",
     "get_schema",
     "get_openapi",
+    "get_sign_in_options",
+    "start_sign_in",
+    "complete_sign_in",
 ];
 
 /// Operations that call tools, models or other systems before they answer.

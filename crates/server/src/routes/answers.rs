@@ -11,14 +11,15 @@ use charter_contract::registry;
 use charter_engine::{
     AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage,
     ArtifactView, AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView,
-    ConnectionStart, CredentialView, DocumentDependencies, DocumentView, EventPage, EvidencePage,
+    ConnectionStart, ConsoleSessionView, CredentialView, DocumentDependencies, DocumentView, EventPage, EvidencePage,
     EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal, LensSearchResult,
     LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage, MemoryView,
     MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey,
     PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
     PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
     RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
-    RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope,
+    RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SignInOptions,
+    SignInStart, SignedOut, SkillInScope,
     SkillInstruction, SkillWritten, SkillsImported, ToolRegistered, VerdictView,
 };
 use schemars::generate::SchemaSettings;
@@ -33,7 +34,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 81] = [
+const ANSWERS: [(&str, Describe); 85] = [
     ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
@@ -54,6 +55,7 @@ const ANSWERS: [(&str, Describe); 81] = [
     ("caller", schema_of::<CallerView>),
     ("catalogue", schema_of::<CatalogueView>),
     ("connection_start", schema_of::<ConnectionStart>),
+    ("console_session", schema_of::<ConsoleSessionView>),
     ("credential", schema_of::<CredentialView>),
     ("credential_list", schema_of::<Vec<CredentialView>>),
     ("document", schema_of::<DocumentView>),
@@ -118,6 +120,9 @@ const ANSWERS: [(&str, Describe); 81] = [
     ("run_replay", schema_of::<Replayed>),
     ("schema_list", schema_of::<Vec<schemas::Summary>>),
     ("session_view", schema_of::<SessionView>),
+    ("sign_in_options", schema_of::<SignInOptions>),
+    ("sign_in_start", schema_of::<SignInStart>),
+    ("signed_out", schema_of::<SignedOut>),
     ("skill_in_force", schema_of::<InForce<Skill>>),
     ("tool_in_force", schema_of::<InForce<Tool>>),
     ("tool_registration", schema_of::<ToolRegistered>),
