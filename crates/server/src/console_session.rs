@@ -98,7 +98,8 @@ impl ConsoleOrigin {
         let name = self.name(cookie);
         let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
         let header = HeaderValue::try_from(text);
-        let mut header = header.map_err(|error| EngineError::internal("writing a cookie", error))?;
+        let mut header =
+            header.map_err(|error| EngineError::internal("writing a cookie", error))?;
         header.set_sensitive(true);
         Ok(header)
     }
@@ -176,7 +177,9 @@ fn session_of(state: &AppState, headers: &HeaderMap) -> Option<(ConsoleOrigin, S
 }
 
 fn must_have_page_token(id: &SessionSecret, headers: &HeaderMap) -> Result<(), EngineError> {
-    let given = headers.get(PAGE_TOKEN).and_then(|token| token.to_str().ok());
+    let given = headers
+        .get(PAGE_TOKEN)
+        .and_then(|token| token.to_str().ok());
     if given.is_some_and(|given| id.has_page_token(given)) {
         return Ok(());
     }
@@ -206,7 +209,9 @@ mod tests {
             (
                 &secure,
                 ConsoleCookie::Session,
-                format!("__Host-charter_session={SECRET}; Path=/; HttpOnly; SameSite=Strict; Secure"),
+                format!(
+                    "__Host-charter_session={SECRET}; Path=/; HttpOnly; SameSite=Strict; Secure"
+                ),
             ),
             (
                 &plain,
@@ -231,7 +236,10 @@ mod tests {
             let headers = HeaderMap::from_iter([(COOKIE, sent.parse().unwrap())]);
             secure.read(ConsoleCookie::Session, &headers)
         };
-        assert_eq!(read(&format!("a=b; __Host-charter_session={SECRET}")), secret);
+        assert_eq!(
+            read(&format!("a=b; __Host-charter_session={SECRET}")),
+            secret
+        );
         for other in [
             format!("charter_session={SECRET}"),
             format!("x__Host-charter_session={SECRET}"),

@@ -69,11 +69,7 @@ async fn open(tx: &mut Tx<'_>, session: &ConsoleSession, most: i64) -> Result<()
         "DELETE FROM console_session WHERE tenant_id = $1 AND user_id = $2 AND hash IN
          (SELECT hash FROM console_session WHERE tenant_id = $1 AND user_id = $2
           ORDER BY created_at DESC, hash DESC LIMIT 1000 OFFSET $3)",
-        params![
-            session.tenant_id.as_str(),
-            session.user_id.as_str(),
-            most
-        ],
+        params![session.tenant_id.as_str(), session.user_id.as_str(), most],
     )
     .await
     .map(|_| ())

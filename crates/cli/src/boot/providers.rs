@@ -72,7 +72,9 @@ fn console_client(
     match &config.a2a.public_url {
         Some(url) => {
             let checked = operator_address(url, PlainHttp::Loopback);
-            checked.map_err(|what| anyhow!("`a2a.public_url`, to which browsers come back, is {what}"))?;
+            checked.map_err(|what| {
+                anyhow!("`a2a.public_url`, to which browsers come back, is {what}")
+            })?;
         }
         None => ensure!(
             config.listen.ip().is_loopback(),

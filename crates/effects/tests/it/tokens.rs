@@ -378,7 +378,10 @@ async fn an_id_token_is_the_answer_to_one_request_of_one_client() {
         (json!({"nonce": null}), "another request"),
         (json!({"aud": "charter"}), "another audience"),
         (json!({"azp": "other"}), "another client"),
-        (json!({"aud": ["console", "other"]}), "does not name the client"),
+        (
+            json!({"aud": ["console", "other"]}),
+            "does not name the client",
+        ),
         (json!({"exp": now() - 60}), "expired"),
     ] {
         untrusted(believe(changed, &expected).await, why);

@@ -163,6 +163,7 @@ impl AuthorizationFlow<'_> {
 /// Returns 256 random bits in the alphabet of RFC 7636, section 4.1: for verifiers, nonces and session ids.
 pub(super) fn random_text() -> Result<String, EngineError> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| EngineError::internal("drawing a secret", error))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| EngineError::internal("drawing a secret", error))?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

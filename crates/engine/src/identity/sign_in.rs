@@ -8,19 +8,17 @@ mod content;
 mod form;
 mod renewal;
 mod secret;
+mod session;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use charter_contract::bounds::CONSOLE_SESSIONS;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::time::Timestamp;
 use charter_effects::{AuthorizationServers, ExpectedIdToken, OAuthFailure, OAuthFault};
-use charter_store::console_session::{ConsoleSession, ConsoleSessionHash};
 use serde::{Deserialize, Serialize};
 
+use crate::EngineError;
 use crate::ground::core_ports::{BackgroundTasks, CorePorts};
-use crate::ground::moments;
 use crate::ground::settings::ConsoleSessionSettings;
 use crate::ground::vault::SealingKeys;
 use crate::identity::authorization_code::{
@@ -29,31 +27,18 @@ use crate::identity::authorization_code::{
 };
 use crate::identity::credentials::CredentialService;
 use crate::identity::providers::{ConsoleClient, Providers};
-use crate::{Caller, EngineError};
-use content::{SessionContent, context};
+use content::SessionContent;
 pub use form::{
     ConsoleSessionView, OpenedConsoleSession, SignInOptions, SignInOrder, SignInProvider,
     SignInStart, SignedOut, StartedSignIn,
 };
 pub use secret::SessionSecret;
+pub use session::SessionUse;
 
 /// The context of a sealed sign-in.
 const SIGN_IN: &str = "sign-in";
 /// The path of the console to which an identity provider sends a browser back.
 const RETURN_PATH: &str = "/console/signed-in";
-/// The path of the console to which a browser comes back after it ended the session at the provider.
-const SIGNED_OUT_PATH: &str = "/console/";
-/// Minimum interval between two moves of a session's end.
-const END_RESOLUTION: Duration = Duration::from_secs(60);
-
-/// Why a session is looked up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionUse {
-    /// For a request, which moves the session's end.
-    Request,
-    /// To check that it still lasts, for an open stream.
-    Check,
-}
 
 /// The ports and services of sign-in.
 pub(crate) struct SignInParts {
@@ -85,13 +70,6 @@ struct SignInSubject {
     nonce: String,
     /// The hash of the secret in the browser that started it.
     browser: String,
-}
-
-/// A session with its opened content.
-#[derive(Clone)]
-struct LiveSession {
-    record: ConsoleSession,
-    content: SessionContent,
 }
 
 impl SignInService {
@@ -190,159 +168,17 @@ impl SignInService {
         let claims = providers.claims_of_id_token(id_token, &expected).await?;
         let caller = providers.caller_of_claims(issuer, &claims)?;
         let recheck = self.parts.settings.recheck;
-        let content = SessionContent::new(issuer, claims, issued.refresh_token, self.now(), recheck);
+        let content =
+            SessionContent::new(issuer, claims, issued.refresh_token, self.now(), recheck);
         let opened = self.open_session(&caller, &content?).await?;
         let credentials = &self.parts.credentials;
-        credentials.remember_token(&caller, &issued.access_token).await;
+        credentials
+            .remember_token(&caller, &issued.access_token)
+            .await;
         if let Some(before) = before {
             self.delete(before).await?;
         }
         Ok(opened)
-    }
-
-    /// Returns the caller of a session.
-    ///
-    /// # Errors
-    /// `unauthenticated` for a session that is unknown or has ended, also because the provider ended it;
-    /// `permission_denied` if the user's claims grant no access any more; `unavailable` if claims have expired and the
-    /// provider does not answer; errors of storage.
-    pub async fn caller_of_session(
-        self: &Arc<Self>,
-        id: &SessionSecret,
-        purpose: SessionUse,
-    ) -> Result<Caller, EngineError> {
-        let session = self.current(id.hash()).await?;
-        let caller = self.caller(&session)?;
-        match purpose {
-            SessionUse::Request => self.move_end(&session.record).await,
-            SessionUse::Check => {}
-        }
-        Ok(caller)
-    }
-
-    /// Returns a session for its own console.
-    ///
-    /// # Errors
-    /// As [`SignInService::caller_of_session`].
-    pub async fn show(
-        self: &Arc<Self>,
-        id: &SessionSecret,
-    ) -> Result<ConsoleSessionView, EngineError> {
-        let session = self.current(id.hash()).await?;
-        Ok(ConsoleSessionView::new(id, &session.record, session.content.issuer()))
-    }
-
-    /// Ends a session, and revokes its tokens at the provider as far as it can. Without a session, does nothing.
-    /// Returns where the user can end the session at the provider, which then leads back to `base`, the address of this
-    /// server.
-    ///
-    /// # Errors
-    /// If storage fails.
-    pub async fn end(&self, id: &SessionSecret, base: &str) -> Result<SignedOut, EngineError> {
-        let nothing = SignedOut { sign_out_url: None };
-        let Some(record) = self.delete(id).await? else {
-            return Ok(nothing);
-        };
-        let Ok(content) = SessionContent::open(self.keys()?, &record) else {
-            return Ok(nothing);
-        };
-        let Some(client) = self.parts.providers.console_client(content.issuer()) else {
-            return Ok(nothing);
-        };
-        let (servers, client) = (&self.parts.servers, &client.client);
-        if let Some(token) = content.refresh_token()
-            && let Err(failure) = servers.revoke_token(client, token).await
-        {
-            tracing::warn!(reason = %failure, "the tokens of an ended console session could not be revoked");
-        }
-        let back_to = format!("{}{SIGNED_OUT_PATH}", base.trim_end_matches('/'));
-        let url = servers.sign_out_url(client, &back_to).await;
-        let url = url.inspect_err(|failure| {
-            tracing::warn!(reason = %failure, "the address at which users sign out of a provider is unknown");
-        });
-        Ok(SignedOut {
-            sign_out_url: url.unwrap_or_default(),
-        })
-    }
-
-    /// Deletes a session; returns it if there was one.
-    async fn delete(&self, id: &SessionSecret) -> Result<Option<ConsoleSession>, EngineError> {
-        let store = &self.parts.core.store;
-        let Some(record) = store.console_session(&id.hash()).await? else {
-            return Ok(None);
-        };
-        let was_there = store.end_console_session(&record).await?;
-        if was_there {
-            noted(&record, "ended");
-        }
-        Ok(was_there.then_some(record))
-    }
-
-    /// Stores a new session of a caller.
-    async fn open_session(
-        &self,
-        caller: &Caller,
-        content: &SessionContent,
-    ) -> Result<OpenedConsoleSession, EngineError> {
-        let id = SessionSecret::draw()?;
-        let now = self.now();
-        let longest = moments::after(now, self.parts.settings.lifetime);
-        let expires_at = content.last_end().map_or(longest, |end| end.min(longest));
-        let (keys, hash) = (self.keys()?, id.hash());
-        let record = ConsoleSession {
-            hash,
-            tenant_id: caller.tenant.clone(),
-            user_id: caller.user.clone(),
-            secret: content.seal(keys, &context(&caller.tenant, &caller.user, &hash))?,
-            created_at: now,
-            ends_at: moments::after(now, self.parts.settings.idle).min(expires_at),
-            expires_at,
-            version: 1,
-        };
-        // Content beyond the bounds of its reader would open no session.
-        SessionContent::open(keys, &record)?;
-        let store = &self.parts.core.store;
-        store.open_console_session(&record, CONSOLE_SESSIONS).await?;
-        noted(&record, "opened");
-        let view = ConsoleSessionView::new(&id, &record, content.issuer());
-        Ok(OpenedConsoleSession { id, view })
-    }
-
-    /// Returns the caller of a session. One whose claims name another user or tenant than when it began is over.
-    fn caller(&self, session: &LiveSession) -> Result<Caller, EngineError> {
-        let content = &session.content;
-        let providers = &self.parts.providers;
-        let caller = providers.caller_of_claims(content.issuer(), content.claims())?;
-        let record = &session.record;
-        match caller.tenant == record.tenant_id && caller.user == record.user_id {
-            true => Ok(caller),
-            false => Err(over()),
-        }
-    }
-
-    /// Moves the end of a used session, at most once in an interval. A failure does not refuse the request.
-    async fn move_end(&self, record: &ConsoleSession) {
-        let idle = moments::after(self.now(), self.parts.settings.idle);
-        let ends_at = idle.min(record.expires_at);
-        if moments::span(record.ends_at, ends_at) < END_RESOLUTION {
-            return;
-        }
-        let store = &self.parts.core.store;
-        if let Err(error) = store.extend_console_session(record, ends_at).await {
-            tracing::warn!(error = %error, "the end of a console session could not be moved");
-        }
-    }
-
-    /// Reads a session that has not ended.
-    async fn read(&self, hash: ConsoleSessionHash) -> Result<LiveSession, EngineError> {
-        let found = self.parts.core.store.console_session(&hash).await?;
-        let now = self.now();
-        let record = found.filter(|record| record.is_live(now)).ok_or_else(over)?;
-        let content = SessionContent::open(self.keys()?, &record).map_err(|error| {
-            tracing::warn!(error = %error, "a console session cannot be opened");
-            over()
-        })?;
-        Ok(LiveSession { record, content })
     }
 
     /// Opens the state of a sign-in that the browser started.
@@ -403,12 +239,6 @@ impl SignInService {
     }
 }
 
-/// The error for a session that does not admit its user any more.
-fn over() -> EngineError {
-    let message = "the console session has ended: sign in again";
-    EngineError::new(ErrorCode::Unauthenticated, message)
-}
-
 fn refusal(why: &str) -> EngineError {
     let message = format!("the sign-in {why}; start it again");
     EngineError::new(ErrorCode::InvalidRequest, message)
@@ -417,12 +247,9 @@ fn refusal(why: &str) -> EngineError {
 /// Converts a failure of a provider at which no user signs in at the moment. The log names the cause, for the operator.
 fn unreachable_provider(issuer: &str, failure: &OAuthFailure) -> EngineError {
     tracing::error!(issuer, reason = %failure, "users cannot sign in at an identity provider");
-    let message = format!("the identity provider {issuer:?} cannot be used now; the log has the cause");
+    let message =
+        format!("the identity provider {issuer:?} cannot be used now; the log has the cause");
     EngineError::new(ErrorCode::Unavailable, message)
-}
-
-fn noted(record: &ConsoleSession, what: &str) {
-    tracing::info!(tenant.id = %record.tenant_id, user.id = %record.user_id, "console session {what}");
 }
 
 #[cfg(test)]

@@ -54,10 +54,12 @@ pub(crate) async fn complete(
 ) -> Result<WithCookies<2, ConsoleSessionView>, ApiError> {
     let origin = ConsoleOrigin::new(&state, &headers);
     origin.must_have_sent(&headers)?;
-    let browser = origin.read(ConsoleCookie::SignIn, &headers).ok_or_else(|| {
-        let message = "this browser started no sign-in, or refused its cookie; start it again";
-        EngineError::new(ErrorCode::InvalidRequest, message)
-    })?;
+    let browser = origin
+        .read(ConsoleCookie::SignIn, &headers)
+        .ok_or_else(|| {
+            let message = "this browser started no sign-in, or refused its cookie; start it again";
+            EngineError::new(ErrorCode::InvalidRequest, message)
+        })?;
     let before = origin.read(ConsoleCookie::Session, &headers);
     let sign_in = state.engine.sign_in();
     let opened = sign_in.complete(&browser, before.as_ref(), code).await?;

@@ -84,7 +84,10 @@ pub async fn a_renewal_replaces_the_secret_that_it_read(store: &dyn Store) -> Ou
         .iter()
         .map(|secret| store.renew_console_session(&mia, secret));
     assert_one_winner(&join_all(calls).await);
-    let found = store.console_session(&mia.hash).await?.ok_or("no session")?;
+    let found = store
+        .console_session(&mia.hash)
+        .await?
+        .ok_or("no session")?;
     assert_eq!(found.version, 2);
     assert!(secrets.contains(&found.secret));
     store.end_console_session(&found).await?;
@@ -104,7 +107,10 @@ pub async fn a_used_console_session_ends_later(store: &dyn Store) -> Outcome {
     for second in [100, 80] {
         store.extend_console_session(&mia, at(second)?).await?;
     }
-    let found = store.console_session(&mia.hash).await?.ok_or("no session")?;
+    let found = store
+        .console_session(&mia.hash)
+        .await?
+        .ok_or("no session")?;
     let expected = ConsoleSession {
         ends_at: at(100)?,
         ..mia

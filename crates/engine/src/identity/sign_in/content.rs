@@ -158,10 +158,7 @@ impl SessionContent {
     }
 
     /// Opens the content of a session.
-    pub(super) fn open(
-        keys: &SealingKeys,
-        session: &ConsoleSession,
-    ) -> Result<Self, EngineError> {
+    pub(super) fn open(keys: &SealingKeys, session: &ConsoleSession) -> Result<Self, EngineError> {
         let context = context(&session.tenant_id, &session.user_id, &session.hash);
         let opened = keys.open(&context, &session.secret)?;
         json::decode(&opened, Profile::NOTICE)

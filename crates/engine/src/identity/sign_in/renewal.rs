@@ -11,7 +11,8 @@ use charter_store::StoreError;
 use charter_store::console_session::{ConsoleSession, ConsoleSessionHash};
 
 use super::content::{ClaimsState, SessionContent, context};
-use super::{LiveSession, SignInService, noted, over, unreachable_provider};
+use super::session::{LiveSession, noted, over};
+use super::{SignInService, unreachable_provider};
 use crate::EngineError;
 use crate::identity::renewals::{RenewableToken, RenewalTurns};
 
@@ -27,7 +28,10 @@ impl RenewableToken for SessionClaims {
     type Value = LiveSession;
 
     fn lease_name(&self) -> String {
-        format!("console-session-{}", charter_contract::hex::encode(&self.hash.0))
+        format!(
+            "console-session-{}",
+            charter_contract::hex::encode(&self.hash.0)
+        )
     }
 
     fn longest_renewal(&self) -> Duration {
@@ -59,7 +63,10 @@ impl SignInService {
         hash: ConsoleSessionHash,
     ) -> Result<LiveSession, EngineError> {
         let session = self.read(hash).await?;
-        let client = self.parts.providers.console_client(session.content.issuer());
+        let client = self
+            .parts
+            .providers
+            .console_client(session.content.issuer());
         let client = &client.ok_or_else(over)?.client;
         let claims = Arc::new(SessionClaims {
             service: Arc::clone(self),
@@ -162,7 +169,9 @@ impl SignInService {
         let renewed = self.store_content(record, renewed).await?;
         let caller = self.caller(&renewed)?;
         let credentials = &self.parts.credentials;
-        credentials.remember_token(&caller, &issued.access_token).await;
+        credentials
+            .remember_token(&caller, &issued.access_token)
+            .await;
         Ok(renewed)
     }
 
