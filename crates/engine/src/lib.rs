@@ -90,16 +90,16 @@ pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
 pub use ground::ids::{IdSource, RandomIds};
 pub use ground::settings::{
-    Approvers, ClientTools, ConsoleSessionSettings, LensSettings, MemorySettings, Pins, ProcessRole,
-    Quota, Quotas, Settings, SkillVectors, TenantPins,
+    Approvers, ClientTools, ConsoleSessionSettings, LensSettings, MemorySettings, Pins,
+    ProcessRole, Quota, Quotas, Settings, SkillVectors, TenantPins,
 };
 pub use ground::telemetry::TELEMETRY;
 pub use ground::vault::SealingKeys;
+pub use identity::authorization_code::ConnectionCode;
 pub use identity::caller::{
     AccessScope, AccessScopes, Caller, CatalogueRole, CredentialId, Role, SkillGrants, Tier,
 };
 pub use identity::caller_view::CallerView;
-pub use identity::authorization_code::ConnectionCode;
 pub use identity::credentials::{
     AccountEventRef, AccountPage, AccountView, ConnectionOrder, ConnectionStart, CredentialService,
     CredentialState, CredentialView,

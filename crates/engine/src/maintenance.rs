@@ -211,7 +211,15 @@ impl MaintenanceService {
         let runs = store.sweep_runs(before, SWEEP_LIMIT).await?;
         let contents = store.sweep_tool_contents(before).await?;
         tracing::debug!(
-            tags, sessions, console_sessions, requests, memories, messages, runs, contents, "swept"
+            tags,
+            sessions,
+            console_sessions,
+            requests,
+            memories,
+            messages,
+            runs,
+            contents,
+            "swept"
         );
         Ok(())
     }

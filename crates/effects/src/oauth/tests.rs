@@ -98,7 +98,10 @@ async fn a_nonce_is_sent_where_an_id_token_is_requested() {
     };
     let url = servers.authorization_url(&client(&stub), &request).await;
     let url = url.unwrap();
-    assert!(url.contains("&code_challenge_method=S256&nonce=no&"), "{url}");
+    assert!(
+        url.contains("&code_challenge_method=S256&nonce=no&"),
+        "{url}"
+    );
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ const LEASE_MARGIN: Duration = Duration::from_secs(5);
 /// A token that an authorization server renews.
 #[async_trait]
 pub(super) trait RenewableToken: Send + Sync + 'static {
-    /// What the token is needed for.
+    /// The result of reading or renewing it.
     type Value: Send + 'static;
 
     /// Returns the resource of the lease on the right to renew it.

@@ -11,16 +11,16 @@ use charter_contract::registry;
 use charter_engine::{
     AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage,
     ArtifactView, AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView,
-    ConnectionStart, ConsoleSessionView, CredentialView, DocumentDependencies, DocumentView, EventPage, EvidencePage,
-    EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal, LensSearchResult,
-    LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage, MemoryView,
-    MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey,
-    PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
+    ConnectionStart, ConsoleSessionView, CredentialView, DocumentDependencies, DocumentView,
+    EventPage, EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal,
+    LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage,
+    MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView,
+    NewKey, PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
     PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
     RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
     RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SignInOptions,
-    SignInStart, SignedOut, SkillInScope,
-    SkillInstruction, SkillWritten, SkillsImported, ToolRegistered, VerdictView,
+    SignInStart, SignedOut, SkillInScope, SkillInstruction, SkillWritten, SkillsImported,
+    ToolRegistered, VerdictView,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};

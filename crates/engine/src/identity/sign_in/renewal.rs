@@ -1,5 +1,5 @@
-//! Renews the claims of a console session by its refresh token. The provider so decides at each renewal whether the user
-//! still has access.
+//! Renews the claims of a console session by its refresh token. So the provider decides at each renewal whether the
+//! user still has access.
 
 use std::sync::Arc;
 use std::time::Duration;

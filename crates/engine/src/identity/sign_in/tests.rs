@@ -305,7 +305,7 @@ async fn a_user_signs_in_with_the_rights_of_the_claims() {
     assert_eq!(rig.user(&unknown).await, Err(ErrorCode::Unauthenticated));
 }
 
-/// A link with another user's code and state signs nobody in to that user's session.
+/// A user who follows a link with another user's code and state is not signed in to that user's session.
 #[tokio::test]
 async fn a_sign_in_is_completed_by_the_browser_that_started_it_in_time() {
     let rig = rig();
