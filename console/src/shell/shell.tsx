@@ -126,9 +126,9 @@ function Navigation({ path }: { path: string }) {
 }
 
 function Who() {
-  const { caller, withKey, signOut } = useSession();
+  const { caller, by, signOut } = useSession();
   const rights = `${caller.role} of the tenant ${caller.tenant}, ${caller.tier} tier, catalogue ${caller.catalogue}`;
-  const why = withKey ? "" : " This server has no keys: whoever uses its machine may do all.";
+  const why = by === "machine" ? " This server has no keys: every user of its machine may do all." : "";
   return (
     <>
       <Tooltip label={`${rights}.${why}`} multiline w={260}>
@@ -136,7 +136,7 @@ function Who() {
           {caller.user} · {caller.role}
         </Text>
       </Tooltip>
-      {withKey && (
+      {by !== "machine" && (
         <Button variant="default" size="compact-sm" onClick={signOut}>
           Sign out
         </Button>

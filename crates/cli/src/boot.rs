@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TenantId;
 use charter_contract::text::HttpsUrl;
@@ -37,8 +37,8 @@ use charter_embed::{
     WeightsMemory,
 };
 use charter_engine::{
-    Caller, ClientTools, CodeAgent, Engine, LensSettings, MemorySettings, Ports, Providers,
-    RandomIds, Settings, SkillVectors, ToolGrants,
+    Caller, ClientTools, CodeAgent, ConsoleSessionSettings, Engine, LensSettings, MemorySettings,
+    Ports, Providers, RandomIds, Settings, SkillVectors, ToolGrants,
 };
 use charter_search::embed::Embedder;
 use charter_server::{Access, ApiKey, AppState};
@@ -327,6 +327,7 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
         grants: grants(config)?,
         tenant_grants: tenant_grants(config)?,
         tool_credentials: credentials::credentials(config)?,
+        console_sessions: console_sessions(config)?,
         client_tools: match config.tools.client_tools {
             ClientToolsConfig::Here => ClientTools::Here,
             ClientToolsConfig::Executor => ClientTools::Executors,
@@ -346,6 +347,19 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
         pins: config.mcp.pins(),
         notifications: notifications::notifications(config, credentials::public_url(config))?,
         ..Settings::default()
+    })
+}
+
+fn console_sessions(config: &Config) -> anyhow::Result<ConsoleSessionSettings> {
+    let sessions = &config.auth.console;
+    ensure!(
+        sessions.idle_s > 0 && sessions.lifetime_s > 0 && sessions.recheck_s > 0,
+        "auth.console: `idle_s`, `lifetime_s` and `recheck_s` must be more than 0"
+    );
+    Ok(ConsoleSessionSettings {
+        idle: Duration::from_secs(sessions.idle_s),
+        lifetime: Duration::from_secs(sessions.lifetime_s),
+        recheck: Duration::from_secs(sessions.recheck_s),
     })
 }
 

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use a2a::A2aConfig;
 pub(crate) use approvals::ApprovalsConfig;
-pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig};
+pub(crate) use auth::{AuthConfig, ConsoleClientConfig, GrantConfig, OidcConfig};
 pub(crate) use credentials::{
     ClientAuthConfig, CredentialConfig, CredentialKindConfig, CredentialsConfig, StaticSecretConfig,
 };

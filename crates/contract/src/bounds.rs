@@ -447,8 +447,10 @@ bounds! {
     CREDENTIAL_BYTES = 64 * KIB, Bytes;
     /// Time that a call waits while another call renews the same token.
     TOKEN_WAIT_MS = 30_000, Milliseconds;
-    /// Time in which a user can complete a connection of an account.
+    /// Time in which a user can complete a connection of an account, or a sign-in.
     CONNECTION_WAIT_MS = 600_000, Milliseconds;
+    /// Console sessions of one user; a new one ends the oldest.
+    CONSOLE_SESSIONS = 20, Count;
     /// Time that a call waits for a tool's rate limit.
     RATE_LIMIT_WAIT_MS = 30_000, Milliseconds;
 }

@@ -144,6 +144,7 @@ pub use sources::{
 pub use static_secret::{StaticSecret, StaticSecretError};
 pub use telemetry::{TELEMETRY, TraceContext};
 pub use tokens::{
-    IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused, VerifiedClaims,
+    ExpectedIdToken, IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused,
+    VerifiedClaims,
 };
 pub use web_search::{SearchOptions, SearchProvider, SearchSetupError, WebSearch};

@@ -60,6 +60,7 @@ use crate::identity::credentials::CredentialService;
 use crate::identity::keys::KeyService;
 use crate::identity::providers::Providers;
 use crate::identity::quotas::TenantQuotas;
+use crate::identity::sign_in::SignInService;
 use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
@@ -246,6 +247,12 @@ impl Engine {
     #[must_use]
     pub fn credentials(&self) -> &Arc<CredentialService> {
         &self.services.credentials
+    }
+
+    /// Returns the sign-in to the console, and its sessions.
+    #[must_use]
+    pub fn sign_in(&self) -> &Arc<SignInService> {
+        &self.services.sign_in
     }
 
     /// Returns the documents of the catalogue.

@@ -101,26 +101,31 @@ pub use ground::notifications::{
     ChannelSettings, NotificationSettings, SlackPeople, SlackPerson, TenantNotifications,
 };
 pub use ground::settings::{
-    ApproverGroup, Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota,
-    Quotas, Settings, SkillVectors, TenantPins,
+    ApproverGroup, Approvers, ClientTools, ConsoleSessionSettings, LensSettings, MemorySettings,
+    Pins, ProcessRole, Quota, Quotas, Settings, SkillVectors, TenantPins,
 };
 pub use ground::telemetry::TELEMETRY;
 pub use ground::vault::SealingKeys;
+pub use identity::authorization_code::ConnectionCode;
 pub use identity::caller::{
     AccessScope, AccessScopes, Caller, CatalogueRole, CredentialId, Role, SkillGrants, Tier,
 };
 pub use identity::caller_view::CallerView;
 pub use identity::credentials::{
-    AccountEventRef, AccountPage, AccountView, ConnectionCode, ConnectionOrder, ConnectionStart,
-    CredentialService, CredentialState, CredentialView,
+    AccountEventRef, AccountPage, AccountView, ConnectionOrder, ConnectionStart, CredentialService,
+    CredentialState, CredentialView,
 };
 pub use identity::keys::{
     KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyService, KeyState, KeyText,
     KeyView, NewKey,
 };
-pub use identity::providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
+pub use identity::providers::{Claim, ClaimGrant, ConsoleClient, Provider, Providers, Tenancy};
 pub use identity::quotas::{QuotaView, RunQuotaUse, TenantQuotas};
 pub use identity::shares::{Share, Shares};
+pub use identity::sign_in::{
+    ConsoleSessionView, OpenedConsoleSession, SessionSecret, SessionUse, SignInOptions,
+    SignInOrder, SignInProvider, SignInService, SignInStart, SignedOut, StartedSignIn,
+};
 pub use knowledge::agent_skills::{
     AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillService, AgentSkillSummary, Artifact,
     BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedSkill, PublishedSkillIndex, SentFile,

@@ -210,6 +210,7 @@ impl MaintenanceService {
         let store = &self.store;
         let tags = store.sweep_tags(now).await?;
         let sessions = store.sweep_sessions(now).await?;
+        let console_sessions = store.sweep_console_sessions(now).await?;
         let requests = store.sweep_requests(before).await?;
         let memories = store.sweep_memories(now).await?;
         let messages = store.sweep_messages(before).await?;
@@ -221,6 +222,7 @@ impl MaintenanceService {
         tracing::debug!(
             tags,
             sessions,
+            console_sessions,
             requests,
             memories,
             messages,

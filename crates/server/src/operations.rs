@@ -52,8 +52,13 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("receive_webhook", Public),
     // No caller: the signature of Slack's app is checked with the request.
     ("decide_in_slack", Public),
+    ("complete_sign_in", Public),
+    ("get_sign_in_options", Public),
+    ("start_sign_in", Public),
     // Any caller, regardless of scopes.
+    ("delete_console_session", RequiredPermission::Caller),
     ("get_caller", RequiredPermission::Caller),
+    ("get_console_session", RequiredPermission::Caller),
     // Connected accounts: the caller's own; the engine asks for an admin where it is another user's.
     ("list_credentials", Scopes(&[RunsRead])),
     ("get_credential", Scopes(&[RunsRead])),

@@ -10,6 +10,7 @@ mod caller;
 mod candidates;
 mod catalogue;
 mod console;
+mod console_sessions;
 mod credentials;
 mod documents;
 mod events;
@@ -220,10 +221,13 @@ fn proof() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence_log::export))
 }
 
-/// The caller, its connected accounts, notifications, and API keys.
+/// The caller, sign-in to the console, connected accounts, notifications, and API keys.
 fn administration() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(caller::show))
+        .routes(routes!(console_sessions::options, console_sessions::start))
+        .routes(routes!(console_sessions::complete))
+        .routes(routes!(console_sessions::show, console_sessions::end))
         .routes(routes!(credentials::list))
         .routes(routes!(credentials::show))
         .routes(routes!(credentials::connect))

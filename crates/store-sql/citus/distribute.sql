@@ -33,6 +33,7 @@ SELECT create_distributed_table('session', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('turn', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('api_key', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('connected_account', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('console_session', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('route_example', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('schedule', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('schedule_occurrence', 'tenant_id', colocate_with => 'run');

@@ -18,6 +18,7 @@ mod calibration;
 mod catalogue;
 mod column;
 mod connected_account;
+mod console_session;
 mod evidence;
 mod evidence_log;
 mod failure;

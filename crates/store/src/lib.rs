@@ -18,6 +18,7 @@ pub mod assignment;
 pub mod calibration;
 pub mod catalogue;
 pub mod connected_account;
+pub mod console_session;
 pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
@@ -52,6 +53,7 @@ pub trait Store:
     + calibration::Calibrations
     + catalogue::Catalogue
     + connected_account::ConnectedAccounts
+    + console_session::ConsoleSessions
     + evidence::Evidence
     + evidence_log::EvidenceLog
     + journal::Journal
@@ -83,6 +85,7 @@ impl<T> Store for T where
         + calibration::Calibrations
         + catalogue::Catalogue
         + connected_account::ConnectedAccounts
+        + console_session::ConsoleSessions
         + evidence::Evidence
         + evidence_log::EvidenceLog
         + journal::Journal

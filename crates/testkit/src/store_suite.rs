@@ -15,6 +15,7 @@ pub mod assignment;
 pub mod calibration;
 pub mod catalogue;
 pub mod connected_account;
+pub mod console_session;
 pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
@@ -137,6 +138,13 @@ macro_rules! store_suite {
                 a_disconnected_account_is_gone,
                 accounts_are_listed_newest_first,
                 accounts_under_other_keys_are_found;
+            console_session:
+                every_field_of_a_console_session_is_stored,
+                a_user_has_a_bounded_number_of_console_sessions,
+                a_renewal_replaces_the_secret_that_it_read,
+                a_used_console_session_ends_later,
+                an_ended_console_session_is_gone,
+                ended_console_sessions_are_swept;
             evidence:
                 every_field_of_a_record_is_stored,
                 a_submitted_record_belongs_to_its_submitter,

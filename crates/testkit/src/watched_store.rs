@@ -34,8 +34,9 @@ use charter_store::catalogue::{
     StoredDocument,
 };
 use charter_store::connected_account::{
-    AccountKey, AccountRenewal, ConnectedAccount, ConnectedAccounts,
+    AccountKey, AccountRenewal, ConnectedAccount, ConnectedAccounts, SealedSecret,
 };
+use charter_store::console_session::{ConsoleSession, ConsoleSessionHash, ConsoleSessions};
 use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use charter_store::journal::{
@@ -529,6 +530,16 @@ writes {
     fn connect_account(account: &ConnectedAccount, messages: Vec<NewMessage>) -> u64;
     fn renew_account(key: &AccountKey, renewal: &AccountRenewal) -> ();
     fn disconnect_account(key: &AccountKey, messages: Vec<NewMessage>) -> bool;
+} }
+
+watched! { ConsoleSessions
+reads { fn console_session(hash: &ConsoleSessionHash) -> Option<ConsoleSession>; }
+writes {
+    fn open_console_session(session: &ConsoleSession, most: usize) -> ();
+    fn renew_console_session(session: &ConsoleSession, secret: &SealedSecret) -> ();
+    fn extend_console_session(session: &ConsoleSession, ends_at: Timestamp) -> ();
+    fn end_console_session(session: &ConsoleSession) -> bool;
+    fn sweep_console_sessions(now: Timestamp) -> u64;
 } }
 
 watched! { Tags

@@ -32,10 +32,12 @@ pub(super) fn credentials(config: &Config) -> anyhow::Result<CredentialSettings>
         .values()
         .chain(own)
         .any(|one| one.kind.has_accounts());
+    let has_console = config.auth.oidc.iter().any(|oidc| oidc.console.is_some());
+    let has_sealed = has_accounts || has_console;
     Ok(CredentialSettings {
         definitions: shared,
-        // Without accounts, the key seals the secrets of webhook triggers.
-        keys: (has_accounts || credentials.key_file.is_some())
+        // Without accounts and a console, the key seals the secrets of webhook triggers.
+        keys: (has_sealed || credentials.key_file.is_some())
             .then(|| keys(config))
             .transpose()?,
         tenants,
@@ -55,7 +57,7 @@ fn own_url(config: &Config) -> Option<String> {
     (address.ip().is_loopback() && address.port() > 0).then(|| format!("http://{address}"))
 }
 
-/// The keys that seal connected accounts.
+/// The keys that seal connected accounts and console sessions.
 fn keys(config: &Config) -> anyhow::Result<SealingKeys> {
     ensure!(
         config.store.url.is_none() || config.credentials.key_file.is_some(),
@@ -68,9 +70,10 @@ fn keys(config: &Config) -> anyhow::Result<SealingKeys> {
             "credentials.previous_key_files: {} is missing",
             path.display()
         );
-        seed_file::load(path, "opens connected accounts")
+        seed_file::load(path, "opens connected accounts and console sessions")
     });
-    let current = seed_file::load(&config.credentials_key_file(), "seals connected accounts")?;
+    let purpose = "seals connected accounts and console sessions";
+    let current = seed_file::load(&config.credentials_key_file(), purpose)?;
     Ok(SealingKeys::new(
         current,
         earlier.collect::<anyhow::Result<_>>()?,
@@ -162,16 +165,21 @@ fn client(one: &CredentialConfig) -> anyhow::Result<OAuthClient> {
         server: server(one)?,
         client_id: one.client_id.clone().context("it needs a `client_id`")?,
         client_secret: one.client_secret.as_ref().map(secret).transpose()?,
-        client_auth: match one.client_auth {
-            ClientAuthConfig::Basic => ClientAuth::Basic,
-            ClientAuthConfig::Post => ClientAuth::Post,
-        },
+        client_auth: client_auth(one.client_auth),
         scopes: one.scopes.clone(),
         parameters: one.parameters.clone(),
         egress: patterns("egress", &one.egress)?,
         plain_http: plain_http(one.plain_http),
         timeout: Duration::from_millis(one.timeout_ms),
     })
+}
+
+/// How the secret of a client is sent.
+pub(super) fn client_auth(configured: ClientAuthConfig) -> ClientAuth {
+    match configured {
+        ClientAuthConfig::Basic => ClientAuth::Basic,
+        ClientAuthConfig::Post => ClientAuth::Post,
+    }
 }
 
 fn server(one: &CredentialConfig) -> anyhow::Result<ServerLocation> {
@@ -199,7 +207,7 @@ fn server(one: &CredentialConfig) -> anyhow::Result<ServerLocation> {
     }
 }
 
-fn patterns(setting: &str, entries: &[String]) -> anyhow::Result<Vec<HostPattern>> {
+pub(super) fn patterns(setting: &str, entries: &[String]) -> anyhow::Result<Vec<HostPattern>> {
     let patterns = entries.iter().map(|entry| {
         let pattern: Result<HostPattern, _> = entry.parse();
         pattern.with_context(|| format!("`{setting}`: {entry:?}"))

@@ -82,6 +82,7 @@ mod scopes;
 mod secrets;
 mod seeds;
 mod sessions;
+mod sign_in;
 mod skill_index;
 mod skill_scripts;
 mod skills;

@@ -26,6 +26,7 @@ pub(super) struct Endpoints {
     pub(super) authorization_url: Option<Url>,
     pub(super) token_url: Url,
     pub(super) revocation_url: Option<Url>,
+    pub(super) sign_out_url: Option<Url>,
     /// Whether authorization responses name their issuer.
     names_issuer: bool,
 }
@@ -37,6 +38,7 @@ struct DiscoveryDocument {
     authorization_endpoint: Option<String>,
     token_endpoint: String,
     revocation_endpoint: Option<String>,
+    end_session_endpoint: Option<String>,
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
 }
@@ -51,7 +53,7 @@ impl Endpoints {
                 "the authorization response comes from another issuer than {issuer:?}"
             )),
             (Some(_), None) => refused(
-                "the authorization response names its issuer, but the credential has no `issuer` to compare it with"
+                "the authorization response names its issuer, but the client has no `issuer` to compare it with"
                     .to_owned(),
             ),
             (None, _) if self.names_issuer => refused(
@@ -97,6 +99,7 @@ impl HttpAuthorizationServers {
                 authorization_url: optional(authorization_url)?,
                 token_url: checked(token_url, plain)?,
                 revocation_url: optional(revocation_url)?,
+                sign_out_url: None,
                 names_issuer: false,
             })),
             ServerLocation::Discovered { issuer } => {
@@ -108,6 +111,7 @@ impl HttpAuthorizationServers {
                     authorization_url: optional(&document.authorization_endpoint)?,
                     token_url: checked(&document.token_endpoint, plain)?,
                     revocation_url: optional(&document.revocation_endpoint)?,
+                    sign_out_url: optional(&document.end_session_endpoint)?,
                     names_issuer: document.authorization_response_iss_parameter_supported,
                     issuer: Some(document.issuer),
                 });

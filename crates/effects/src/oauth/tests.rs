@@ -17,6 +17,7 @@ fn server(token: Reply) -> HttpStub {
                     "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize?tenant=a"),
                     "token_endpoint": format!("{issuer}/token"), "revocation_endpoint": format!("{issuer}/revoke"),
                     "authorization_response_iss_parameter_supported": true,
+                    "end_session_endpoint": format!("{issuer}/sign-out"),
                 })
                 .to_string(),
             ),
@@ -73,6 +74,7 @@ async fn a_user_is_sent_to_the_discovered_address_with_a_challenge() {
         redirect_uri: "http://127.0.0.1:1/".to_owned(),
         state: "st".to_owned(),
         code_challenge: "ch".to_owned(),
+        nonce: None,
     };
     let url = servers.authorization_url(&client(&stub), &request).await;
     let expected = format!(
@@ -82,6 +84,36 @@ async fn a_user_is_sent_to_the_discovered_address_with_a_challenge() {
     );
     assert_eq!(url, Ok(expected));
     assert_eq!(stub.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_nonce_is_sent_where_an_id_token_is_requested() {
+    let stub = server(tokens());
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let request = AuthorizationRequest {
+        redirect_uri: "http://127.0.0.1:1/".to_owned(),
+        state: "st".to_owned(),
+        code_challenge: "ch".to_owned(),
+        nonce: Some("no".to_owned()),
+    };
+    let url = servers.authorization_url(&client(&stub), &request).await;
+    let url = url.unwrap();
+    assert!(
+        url.contains("&code_challenge_method=S256&nonce=no&"),
+        "{url}"
+    );
+}
+
+#[tokio::test]
+async fn a_user_ends_the_session_at_the_server_and_comes_back() {
+    let stub = server(tokens());
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let url = servers.sign_out_url(&client(&stub), "http://127.0.0.1:1/console/");
+    let expected = format!(
+        "{}/sign-out?client_id=charter&post_logout_redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fconsole%2F",
+        stub.url("")
+    );
+    assert_eq!(url.await, Ok(Some(expected)));
 }
 
 #[tokio::test]
@@ -202,6 +234,7 @@ fn tokens_are_not_shown_by_debug() {
         expires_in: None,
         refresh_token: Some("rt-secret".to_owned()),
         scope: None,
+        id_token: Some("it-secret".to_owned()),
     };
     let shown = format!("{issued:?} {:?}", code(None));
     assert!(

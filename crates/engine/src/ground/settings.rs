@@ -67,6 +67,8 @@ pub struct Settings {
     pub tenant_grants: BTreeMap<TenantId, ToolGrants>,
     /// The credentials that tools may name.
     pub tool_credentials: CredentialSettings,
+    /// How long console sessions last.
+    pub console_sessions: ConsoleSessionSettings,
     /// Where client tools with an implementation run.
     pub client_tools: ClientTools,
     /// How long an executor's lease lasts without a renewal.
@@ -178,6 +180,27 @@ pub struct ApproverGroup {
     pub answers_within: Duration,
 }
 
+/// How long console sessions last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConsoleSessionSettings {
+    /// How long a session lasts without a use.
+    pub idle: Duration,
+    /// How long a session lasts in any case.
+    pub lifetime: Duration,
+    /// How long claims count before the refresh token renews them.
+    pub recheck: Duration,
+}
+
+impl Default for ConsoleSessionSettings {
+    fn default() -> Self {
+        Self {
+            idle: Duration::from_secs(3_600),
+            lifetime: Duration::from_secs(12 * 3_600),
+            recheck: Duration::from_secs(300),
+        }
+    }
+}
+
 /// Settings of memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySettings {
@@ -271,6 +294,7 @@ impl Default for Settings {
             grants: ToolGrants::default(),
             tenant_grants: BTreeMap::new(),
             tool_credentials: CredentialSettings::default(),
+            console_sessions: ConsoleSessionSettings::default(),
             client_tools: ClientTools::Here,
             executor_lease: Duration::from_secs(15),
             lenses: LensSettings::default(),

@@ -22,8 +22,9 @@ const A2A_ERROR: &str = "a2a_error";
 /// faults exist.
 const LONG_HEAD: &str = "431";
 
-/// Operations without a credential: they describe the server to clients that have no key yet, or have a signature.
-const PUBLIC: [&str; 7] = [
+/// Operations without a credential: they describe the server to clients that have no key yet, have a signature, or sign a
+/// user in.
+const PUBLIC: [&str; 10] = [
     "decide_in_slack",
     "get_agent_card",
     "get_agent_card_keys",
@@ -31,6 +32,9 @@ const PUBLIC: [&str; 7] = [
     "get_schema",
     "get_openapi",
     "receive_webhook",
+    "get_sign_in_options",
+    "start_sign_in",
+    "complete_sign_in",
 ];
 
 /// Operations that call tools, models or other systems before they answer.

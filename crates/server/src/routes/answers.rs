@@ -11,16 +11,17 @@ use charter_contract::registry;
 use charter_engine::{
     AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage,
     ApprovalPreview, ArtifactView, AssignmentPage, AssignmentView, BulkWritten, CallerView,
-    CatalogueView, ChannelTest, ChannelView, ConnectionStart, CredentialView, DocumentDependencies,
-    DocumentView, EventPage, EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView,
-    LeaseRenewal, LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit,
-    MemoryPage, MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay,
-    MissionView, NewKey, NewSchedule, NotificationPage, OccurrencePage, OccurrenceView,
-    PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
-    PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
-    RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
-    RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SchedulePage, ScheduleView,
-    SessionView, SkillInScope, SkillInstruction, SkillWritten, SkillsImported, SlackDecision,
+    CatalogueView, ChannelTest, ChannelView, ConnectionStart, ConsoleSessionView, CredentialView,
+    DocumentDependencies, DocumentView, EventPage, EvidencePage, EvidenceProof, GraphAnswer,
+    InForce, KeyPage, KeyView, LeaseRenewal, LensSearchResult, LensView, LogCheckpoint,
+    LogConsistency, LogKey, MemoryHit, MemoryPage, MemoryView, MissionArtifactPage,
+    MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey, NewSchedule,
+    NotificationPage, OccurrencePage, OccurrenceView, PackageDiff, PackageReport,
+    PackageVersionDiff, PackageView, ProgressEvent, PublishedSkillIndex, RegistrationReport,
+    RelatedMemory, Replayed, RequestConfirmationResult, RequestView, ResolvedGuardrail,
+    ResolvedPolicy, ResolvedTemplate, RouteExampleListing, RouteExampleShown, RunAt, RunEventPage,
+    RunPage, RunView, SchedulePage, ScheduleView, SessionView, SignInOptions, SignInStart,
+    SignedOut, SkillInScope, SkillInstruction, SkillWritten, SkillsImported, SlackDecision,
     ToolRegistered, VerdictView, WebhookReceipt,
 };
 use schemars::generate::SchemaSettings;
@@ -35,7 +36,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 92] = [
+const ANSWERS: [(&str, Describe); 96] = [
     ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
@@ -59,6 +60,7 @@ const ANSWERS: [(&str, Describe); 92] = [
     ("channel_list", schema_of::<Vec<ChannelView>>),
     ("channel_test", schema_of::<ChannelTest>),
     ("connection_start", schema_of::<ConnectionStart>),
+    ("console_session", schema_of::<ConsoleSessionView>),
     ("credential", schema_of::<CredentialView>),
     ("credential_list", schema_of::<Vec<CredentialView>>),
     ("document", schema_of::<DocumentView>),
@@ -129,6 +131,9 @@ const ANSWERS: [(&str, Describe); 92] = [
     ("schedule_page", schema_of::<SchedulePage>),
     ("schema_list", schema_of::<Vec<schemas::Summary>>),
     ("session_view", schema_of::<SessionView>),
+    ("sign_in_options", schema_of::<SignInOptions>),
+    ("sign_in_start", schema_of::<SignInStart>),
+    ("signed_out", schema_of::<SignedOut>),
     ("skill_in_force", schema_of::<InForce<Skill>>),
     ("slack_decision", schema_of::<SlackDecision>),
     ("tool_in_force", schema_of::<InForce<Tool>>),

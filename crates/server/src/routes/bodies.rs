@@ -7,8 +7,8 @@ use charter_contract::registry::replace_contracts;
 use charter_contract::schema::{Draft, SchemaEntry, SchemaName, of_type};
 use charter_engine::{
     AssignmentSubmission, ConnectionCode, ConnectionOrder, GraphQuery, KeyOrder, KeyRotation,
-    LeaseRequest, MemoryQuery, MissionOrder, Remember, ScheduleOrder, SkillSearch, SkillsSent,
-    Supersede,
+    LeaseRequest, MemoryQuery, MissionOrder, Remember, ScheduleOrder, SignInOrder, SkillSearch,
+    SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -63,6 +63,7 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
             schema_of::<requests::ConfirmedDocument>(),
         ),
         ("run_abort", schema_of::<runs::AbortBody>()),
+        ("sign_in_request", schema_of::<SignInOrder>()),
         ("run_confirmation", schema_of::<runs::ConfirmationBody>()),
         ("run_parameters", schema_of::<runs::ParametersBody>()),
         ("schedule_request", schema_of::<ScheduleOrder>()),

@@ -490,6 +490,23 @@ const LOOKUPS: &[(&str, &str)] = &[
         "connected_account_by_time",
     ),
     (
+        "SELECT * FROM console_session WHERE hash = x'00'",
+        "console_session_by_hash",
+    ),
+    (
+        "SELECT * FROM console_session WHERE tenant_id = 'a' AND hash = x'00'",
+        "PRIMARY KEY (tenant_id=? AND hash=?)",
+    ),
+    (
+        "SELECT hash FROM console_session WHERE tenant_id = 'a' AND user_id = 'u'
+         ORDER BY created_at DESC, hash DESC LIMIT 1000 OFFSET 20",
+        "console_session_by_user",
+    ),
+    (
+        "SELECT tenant_id, hash FROM console_session WHERE ends_at <= 1 LIMIT 1000",
+        "console_session_by_end",
+    ),
+    (
         "SELECT * FROM route_example WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND CAST(NULL AS text) IS NULL AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
         "route_example_by_time",
     ),

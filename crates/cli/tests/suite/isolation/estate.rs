@@ -31,7 +31,7 @@ pub(crate) const KEYS: [(&str, &str, &str, &str); 5] = [
 ];
 
 /// Fields for ids that belong to a user of the tenant.
-const OF_A_USER: [&str; 14] = [
+const OF_A_USER: [&str; 15] = [
     "runs",
     "run",
     "run_id",
@@ -45,6 +45,7 @@ const OF_A_USER: [&str; 14] = [
     "mission-assignments",
     "diff",
     "requests",
+    "schedules",
     "sessions",
 ];
 
@@ -127,6 +128,7 @@ impl Estate {
         add(&mut known, &["channels", "channel"], "acme-hook");
         defined(&ann, &mut known);
         asked(&ann, &mut known);
+        scheduled(&ann, &mut known);
         change(&server, &mut known);
         missions(&ann, &server.key("bob"), &mut known);
         assigned(&ann, &mut known);
@@ -314,6 +316,21 @@ fn asked(ann: &Api, known: &mut KnownIds) {
     for id in ids(&evidence["entries"], "id") {
         add(known, &["evidence", "proof", "evidence_id"], id);
     }
+}
+
+/// A schedule that does not fire.
+fn scheduled(ann: &Api, known: &mut KnownIds) {
+    let schedule = json!({
+        "schedule_id": "reliability.look_later", "title": format!("Looks later. {MARK}"),
+        "when": {"at": "2999-01-01T00:00:00Z"}, "run": {"skill": SKILL},
+    });
+    let order = json!({"schedule": schedule});
+    ann.post("/v1/schedules", &order).expect(201);
+    add(
+        known,
+        &["schedules", "schedule_id"],
+        "reliability.look_later",
+    );
 }
 
 /// A playbook's run that waits for an approval, and one that waits for a confirmation.

@@ -351,6 +351,26 @@ CREATE TABLE connected_account (
 CREATE INDEX connected_account_by_time ON connected_account (tenant_id, credential, connected_at, user_id);
 CREATE INDEX connected_account_by_key ON connected_account (key_id);
 
+-- Console sessions ---------------------------------------------------------------------------------
+
+-- Users who signed in to the console, by the SHA-256 of their session's id; sealed as a connected account is.
+CREATE TABLE console_session (
+    tenant_id  TEXT NOT NULL,
+    hash       BLOB NOT NULL CHECK (length(hash) = 32),
+    user_id    TEXT NOT NULL,
+    key_id     TEXT NOT NULL,
+    sealed     BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    ends_at    INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    version    INTEGER NOT NULL CHECK (version > 0),
+    PRIMARY KEY (tenant_id, hash)
+) STRICT, WITHOUT ROWID;
+-- A presented session does not name its tenant.
+CREATE INDEX console_session_by_hash ON console_session (hash);
+CREATE INDEX console_session_by_user ON console_session (tenant_id, user_id, created_at);
+CREATE INDEX console_session_by_end ON console_session (ends_at);
+
 -- Sessions -----------------------------------------------------------------------------------------
 
 CREATE TABLE session (
