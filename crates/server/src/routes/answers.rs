@@ -17,7 +17,7 @@ use charter_engine::{
     MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey,
     PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
     PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
-    RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
+    RequestPage, RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
     RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope,
     SkillInstruction, SkillWritten, SkillsImported, ToolRegistered, VerdictView,
 };
@@ -33,7 +33,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 81] = [
+const ANSWERS: [(&str, Describe); 82] = [
     ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
@@ -106,6 +106,7 @@ const ANSWERS: [(&str, Describe); 81] = [
         "request_confirmation_result",
         schema_of::<RequestConfirmationResult>,
     ),
+    ("request_page", schema_of::<RequestPage>),
     ("resolved_guardrails", schema_of::<Vec<ResolvedGuardrail>>),
     ("resolved_policies", schema_of::<Vec<ResolvedPolicy>>),
     ("resolved_template", schema_of::<ResolvedTemplate>),
