@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ActiveRequest;
-use super::view::{RequestViewService, recorded};
+use super::classification::Classification;
+use super::view::{RequestViewService, recorded, runs_of};
 use crate::{Caller, EngineError};
 
 /// Characters of a request's text and of its outcome in a list. The request itself has all of both.
@@ -59,8 +60,8 @@ pub struct RequestSummary {
     pub error_code: Option<String>,
     /// The findings of the answer by severity, the worst first.
     pub findings: Vec<FindingCount>,
-    /// The run of a change.
-    pub run_id: Option<RunId>,
+    /// The runs by its verdict, the run of a change included; none before it is routed.
+    pub run_ids: Vec<RunId>,
     /// The status with which that run ended.
     pub result_status: Option<String>,
     /// When it was received.
@@ -105,6 +106,8 @@ fn summary(record: RequestRecord) -> Result<RequestSummary, EngineError> {
     let asked = ActiveRequest::from_json(&record.asked, record.tenant_id)?;
     let answer: Option<Value> = record.answer.as_deref().map(recorded).transpose()?;
     let result: Option<Value> = record.result.as_deref().map(recorded).transpose()?;
+    let verdict: Option<Classification> = record.verdict.as_deref().map(recorded).transpose()?;
+    let run_ids = verdict.map(|verdict| runs_of(&asked, &verdict));
     let text = |name: &str| answer.as_ref().and_then(|answer| answer.get(name)?.as_str());
     let (state, outcome) = match (&answer, text("content")) {
         (None, _) => (RequestState::Open, None),
@@ -124,7 +127,7 @@ fn summary(record: RequestRecord) -> Result<RequestSummary, EngineError> {
         result_status: status.map(ToOwned::to_owned),
         request_id: record.request_id,
         user_id: record.user_id,
-        run_id: record.run_id,
+        run_ids: run_ids.unwrap_or_default(),
         created_at: record.created_at,
         updated_at: record.updated_at,
     })
