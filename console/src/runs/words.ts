@@ -38,13 +38,19 @@ export const STANDINGS = ["open", "ended", ...(Object.keys(RUNS) as RunStatus[])
 /** What starts a run. */
 export const ORIGINS = ["skill", "playbook", "plan", "mission", "rollback", "analysis"] as const;
 
-const ENDED = new Set<string>(["completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"]);
+const ENDED = new Set<string>(["completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed", "rejected", "denied"]);
 
 export const runTone = (status: RunStatus): Tone => RUNS[status] ?? "calm";
 export const stepTone = (state: StepStanding["state"]): Tone => STEPS[state] ?? "calm";
 
 /** Whether a run is over. */
 export const isOver = (status: RunStatus): boolean => ENDED.has(status);
+
+/** Statuses of a run that did not come to what was wanted of it. */
+const WRONG = new Set<string>(["incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed", "rejected", "denied"]);
+
+/** Whether a run ended otherwise than it should. */
+export const isWrong = (status: RunStatus): boolean => WRONG.has(status);
 
 /** A word of the wire as people read it. */
 export const inWords = (word: string): string => word.replaceAll("_", " ");
