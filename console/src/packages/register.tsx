@@ -4,6 +4,7 @@ import type { DocumentChange, PackageFiles, PackageProblem, PackageReport } from
 import { Button, FileButton, Group, List, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
+import type { ComponentProps } from "react";
 
 import { type ChosenFile, filesOf } from "~/packages/bundle";
 import { Failure } from "~/parts/failure";
@@ -45,8 +46,8 @@ export function Register() {
         actions={
           <FileButton
             multiple
-            onChange={(chosen) => check.mutate(chosen)}
-            inputProps={{ webkitdirectory: "", "aria-label": "Directory of the package" } as Record<string, string>}
+            onChange={(chosen) => chosen.length > 0 && check.mutate(chosen)}
+            inputProps={{ webkitdirectory: "", "aria-label": "Directory of the package" } as ComponentProps<"input">}
           >
             {(props) => (
               <Button {...props} size="compact-md" loading={check.isPending}>
