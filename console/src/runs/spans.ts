@@ -31,7 +31,7 @@ export function spansOf(events: readonly RunEventShown[]): Span[] {
     const at = timeOf(event) - start;
     const span = spans.get(event.step);
     if (event.event === "approval_requested" || event.event === "step_begun") {
-      const begun = span ?? { step: event.step, from: at, until: undefined, waited: 0, attempts: 0, end: "open" };
+      const begun: Span = span ?? { step: event.step, from: at, until: undefined, waited: 0, attempts: 0, end: "open" };
       if (event.event === "step_begun") begun.attempts = event.attempt;
       else asked.set(event.step, at);
       begun.until = undefined;

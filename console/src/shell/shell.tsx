@@ -67,7 +67,7 @@ export function Shell() {
               </Tooltip>
               <LinkMark />
               <Tooltip label="Keyboard shortcuts (?)">
-                <ActionIcon variant="subtle" color="gray" onClick={openList} aria-label="Keyboard shortcuts">
+                <ActionIcon variant="subtle" color="gray" onClick={openList} aria-label="Keyboard shortcuts" visibleFrom="sm">
                   <IconKeyboard size={18} />
                 </ActionIcon>
               </Tooltip>
@@ -155,7 +155,7 @@ function Who() {
   return (
     <>
       <Tooltip label={`${rights}.${why}`} multiline w={260}>
-        <Text size="sm" c="dimmed" tabIndex={0} className="who">
+        <Text size="sm" c="dimmed" tabIndex={0} className="who" visibleFrom="sm">
           {caller.user} · {caller.role}
         </Text>
       </Tooltip>
