@@ -1,6 +1,6 @@
 /** What a run waits for from people: values, the confirmation of its plan, approvals; and its warnings. */
 
-import type { ProposedValue, RunShown } from "@charter/client";
+import type { PlaybookInForce, ProposedValue, RunShown } from "@charter/client";
 import { Alert, Anchor, Button, Group, List, Text, TextInput } from "@mantine/core";
 import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -135,6 +135,8 @@ function show(queries: QueryClient, run: RunShown): void {
   queries.setQueryData(["runs", "one", run.run_id], run);
 }
 
+const NO_PARAMETERS: Pick<PlaybookInForce["document"], "mandatory_parameters" | "optional_parameters"> = {};
+
 /** What lists without entries mean, by the descriptions of the playbook's parameters. */
 function EmptyLists({ run }: { run: RunShown }) {
   const charter = useCharter();
@@ -147,8 +149,8 @@ function EmptyLists({ run }: { run: RunShown }) {
     enabled: playbook !== undefined && empty.length > 0,
   });
   if (empty.length === 0) return null;
-  const { mandatory_parameters: needed = [], optional_parameters: optional = [] } = query.data?.document ?? {};
-  const described = new Map([...needed, ...optional].map(({ name, description }) => [name, description]));
+  const { mandatory_parameters: needed, optional_parameters: optional } = query.data?.document ?? NO_PARAMETERS;
+  const described = new Map([...(needed ?? []), ...(optional ?? [])].map(({ name, description }) => [name, description]));
   return (
     <Alert variant="light" color="yellow" p="xs" mt="sm" title="Lists without entries" role="note">
       {empty.map((name) => (

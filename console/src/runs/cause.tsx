@@ -19,7 +19,6 @@ export function Cause({ run }: { run: RunShown }) {
       title={cause.code === undefined ? `The run is ${inWords(run.status)}` : <span className="mono">{cause.code}</span>}
       className="failure cause"
       role="region"
-      aria-label="Cause"
     >
       <Text>{cause.message}</Text>
       {cause.step !== undefined && (

@@ -19,7 +19,11 @@ export function Search() {
   const { q } = route.useSearch();
   const navigate = route.useNavigate();
   const frame = useRef<HTMLDivElement>(null);
-  useEffect(() => frame.current?.querySelector<HTMLInputElement>("[data-search]")?.focus(), []);
+  useEffect(() => {
+    // After the shell has moved the focus to the content.
+    const timer = setTimeout(() => frame.current?.querySelector<HTMLInputElement>("[data-search]")?.focus());
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <>
       <PageHead title="Search" lead="Everything that you may read: approvals, requests, runs, missions, documents, evidence and knowledge." />
