@@ -134,6 +134,6 @@ async function confirmed(api: Api, { run_id, status, plan_digest: digest }: RunS
 
 /** Waits until a run has a status. */
 export async function until(api: Api, run: string, status: string): Promise<void> {
-  const stands = async () => (await api.get<RunShown>(`/v1/runs/${run}`)).status;
-  await expect.poll(stands, { message: `the status of ${run}`, timeout: SETTLES_MS, intervals: [100] }).toBe(status);
+  const statusOf = async () => (await api.get<RunShown>(`/v1/runs/${run}`)).status;
+  await expect.poll(statusOf, { message: `the status of ${run}`, timeout: SETTLES_MS, intervals: [100] }).toBe(status);
 }

@@ -78,7 +78,7 @@ test("a telephone shows the overview, an approval and a run", async ({ page }) =
   }
 });
 
-/** What sticks out of the page on its right, where the page can be scrolled sideways. */
+/** The elements that are wider than the page, where the page can be scrolled sideways. */
 function wider(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;

@@ -101,7 +101,7 @@ test("4: what others asked, and what came of it", async ({ page }) => {
   await looksRight(page, "run-question");
 });
 
-test("5: a run that somebody started is found by a word", async ({ page }) => {
+test("5: a run is found by a word", async ({ page }) => {
   const operator = await Operator.at(page);
   await operator.click(page.getByRole("link", { name: "Search everywhere" }));
   await expect(page.getByRole("searchbox", { name: "Search everywhere" })).toBeFocused();

@@ -23,7 +23,7 @@ describe.each([
   ["by Dagre", 30],
   ["in rows", 150],
 ])("steps that are laid out %s", (_, count) => {
-  it("stand below those that they wait for", () => {
+  it("are drawn below those that they wait for", () => {
     const names = ids(count);
     const places = laidOut(names, chain(names));
     const heights = names.map((name) => places.get(name)?.y ?? Number.NaN);
@@ -39,7 +39,7 @@ describe.each([
 
   it("leave out arrows of steps that are not there", () => {
     const names = ids(count);
-    expect([...laidOut(names, [{ from: "nobody", to: "step_1" }]).keys()]).toEqual(names);
+    expect([...laidOut(names, [{ from: "absent", to: "step_1" }]).keys()]).toEqual(names);
   });
 });
 

@@ -1,4 +1,4 @@
-/** What the overview and a run's screen work out: days, durations, risks, causes, spans, empty lists. */
+/** Functions behind the overview and a run's screen: days, durations, risks, causes, spans, empty lists. */
 
 import type { Approval, RunEventShown, RunShown } from "@charter/client";
 import { describe, expect, it } from "vitest";
@@ -44,7 +44,7 @@ describe("approvals", () => {
   const destructive = asked("safety", "Each write of a destructive playbook needs an approval.", "2026-03-02T00:00:00Z");
   const doubtful = asked("interrupted", "", "2026-03-03T00:00:00Z");
 
-  it("say what may go wrong", () => {
+  it("have a risk by their rules", () => {
     expect([write, destructive, doubtful].map((one) => riskOf(one).word)).toEqual(["write", "destructive", "in doubt"]);
   });
 

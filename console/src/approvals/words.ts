@@ -39,7 +39,7 @@ export function isInDoubt({ rules }: Pick<Approval, "rules">): boolean {
   return rules.some(({ kind }) => kind === "interrupted");
 }
 
-/** What may go wrong with a call, as its rules describe it: the worse, the higher the rank. */
+/** The risk of a call, by the rules that ask for the approval. A higher rank is a greater risk. */
 export function riskOf(approval: Pick<Approval, "rules">): { word: string; tone: Tone; rank: number } {
   if (approval.rules.some(({ kind }) => kind === "interrupted")) return { word: "in doubt", tone: "bad", rank: 3 };
   const isDestructive = approval.rules.some(({ kind, message }) => kind === "safety" && /\bdestructive\b/.test(message));

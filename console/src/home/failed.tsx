@@ -1,4 +1,4 @@
-/** Runs of the last days that did not come to what they should. */
+/** Failed runs of the last days. */
 
 import { Anchor, List, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

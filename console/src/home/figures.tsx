@@ -1,4 +1,4 @@
-/** What the last days looked like: runs and requests of each day, how long runs took, and the tokens of missions. */
+/** Figures of the last days: runs and requests of each day, durations of runs, and tokens of missions. */
 
 import { Progress, Text } from "@mantine/core";
 

@@ -1,4 +1,4 @@
-/** The first screen: what waits for a person, what went wrong, what was found; for an empty installation how to begin. */
+/** The first screen: decisions that wait, failed runs and new findings; first steps for an empty installation. */
 
 import type { PackageShown } from "@charter/client";
 import { Button, List, Text } from "@mantine/core";
@@ -25,7 +25,7 @@ export function Overview() {
     <>
       <PageHead
         title="Overview"
-        lead="What waits for you, what went wrong, what was found, and what your agents may do here."
+        lead="Decisions that wait for you, failed runs, new findings, and the documents that are in force."
         actions={<Begin />}
       />
       <Loaded query={packages}>
@@ -63,7 +63,7 @@ function FirstSteps() {
   );
 }
 
-/** What an operator starts from here. */
+/** Links to start work. */
 function Begin() {
   return (
     <>

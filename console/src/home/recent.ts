@@ -1,4 +1,4 @@
-/** What happened in the last days: runs, requests and the tokens of missions. */
+/** Queries of the last days: runs, requests and the tokens of missions. */
 
 import type { MissionShown, MissionSummary, Page, RequestSummary, RunSummary } from "@charter/client";
 import { useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";

@@ -34,7 +34,7 @@ export function StartMission() {
         {({ entries }) =>
           entries.length === 0 ? (
             <EmptyState title="No mission types yet" command="charter package register packages/aws-security">
-              A mission type says what its missions may look at. Types come with packages.
+              A mission type names the data that its missions may read. Types come with packages.
             </EmptyState>
           ) : (
             <Order types={entries} />
@@ -45,7 +45,7 @@ export function StartMission() {
   );
 }
 
-/** What answers the roles of a mission. */
+/** The answerer of a mission's roles. */
 type Answerer = "offline" | "routes";
 
 function Order({ types }: { types: Listed[] }) {
@@ -83,7 +83,7 @@ function Order({ types }: { types: Listed[] }) {
         <Stack gap="md" maw="46rem">
           <Textarea
             label="Goal"
-            description="In your own words: what the result should say."
+            description="The question that the mission should answer, in your own words."
             value={goal}
             onChange={(event) => setGoal(event.currentTarget.value)}
             autosize

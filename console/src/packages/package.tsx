@@ -94,7 +94,7 @@ function History({ entries }: { entries: PackageShown[] }) {
               <Table.Th ta="right">Revision</Table.Th>
               <Table.Th>Content</Table.Th>
               <Table.Th>
-                <span className="unseen">What can be done</span>
+                <span className="unseen">Actions</span>
               </Table.Th>
             </Table.Tr>
           </Table.Thead>

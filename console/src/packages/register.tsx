@@ -17,11 +17,11 @@ import { useCharter } from "~/session/session";
 /** Problems and changes that are listed; the command line lists all. */
 const FIRST = 100;
 
-/** What a check of a directory came to. */
+/** The result of checking a directory. */
 interface Checked {
   files: PackageFiles;
   report: PackageReport;
-  /** What registering it changes; absent where it has errors. */
+  /** The changes by its registration; absent where it has errors. */
   changes: DocumentChange[] | undefined;
   from: string | null;
 }

@@ -3,10 +3,10 @@
 import type { DayCount } from "~/parts/by-day";
 
 interface Props {
-  /** What is counted. */
+  /** The entries that are counted. */
   label: string;
   days: DayCount[];
-  /** What the lower, red part of a bar counts. */
+  /** The entries that the lower, red part of a bar counts. */
   bad: string;
 }
 
@@ -23,12 +23,12 @@ export function Bars({ label, days, bad }: Props) {
       <figcaption>{label}</figcaption>
       <div className="bars-days" aria-hidden>
         {days.map(({ day, total, bad: wrong }) => (
-          <div key={day} className="bars-day" title={`${said(day)}: ${total}, ${wrong} ${bad}`}>
+          <div key={day} className="bars-day" title={`${nameOf(day)}: ${total}, ${wrong} ${bad}`}>
             <span className="bars-count">{total}</span>
             <span className="bar" style={{ height: height(total) }}>
               <span className="bar-bad" style={{ height: total === 0 ? 0 : `${(100 * wrong) / total}%` }} />
             </span>
-            <span className="bars-name">{said(day)}</span>
+            <span className="bars-name">{nameOf(day)}</span>
           </div>
         ))}
       </div>
@@ -44,7 +44,7 @@ export function Bars({ label, days, bad }: Props) {
         <tbody>
           {days.map(({ day, total, bad: wrong }) => (
             <tr key={day}>
-              <th>{said(day)}</th>
+              <th>{nameOf(day)}</th>
               <td>{total}</td>
               <td>{wrong}</td>
             </tr>
@@ -55,6 +55,6 @@ export function Bars({ label, days, bad }: Props) {
   );
 }
 
-function said(day: string): string {
+function nameOf(day: string): string {
   return spelled.format(new Date(`${day}T12:00:00`));
 }

@@ -1,6 +1,6 @@
 /** Counting what happened on each of the last days. */
 
-/** What is counted of a day. */
+/** The count of a day. */
 export interface DayCount {
   /** `2026-03-01`, where the reader is. */
   day: string;

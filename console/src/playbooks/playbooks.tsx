@@ -56,7 +56,7 @@ export function Playbooks() {
         empty={
           q === undefined ? (
             <EmptyState title="No playbooks yet" command="charter package register packages/aws-security">
-              Playbooks come with packages. Each says which parameters it needs, what it writes, and how that is taken back.
+              Playbooks come with packages. Each has its parameters, its writes, and the steps that roll them back.
             </EmptyState>
           ) : (
             <EmptyState title="No playbook is like that">

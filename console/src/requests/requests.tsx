@@ -1,4 +1,4 @@
-/** The requests of the tenant, newest first: who asked what, and what came of it. */
+/** The requests of the tenant, newest first: who asked what, and the outcome. */
 
 import type { RequestSummary } from "@charter/client";
 import { Button } from "@mantine/core";
@@ -29,7 +29,7 @@ export function Requests() {
     <>
       <PageHead
         title="Requests"
-        lead="Who asked what, and what came of it. Newest first."
+        lead="Who asked what, and the outcome. Newest first."
         actions={
           <Button size="compact-md" renderRoot={(props) => <Link to="/ask" {...props} />}>
             Ask
@@ -46,7 +46,7 @@ export function Requests() {
         rowKey={({ request_id }) => request_id}
         rowHeight={54}
         empty={
-          <EmptyState title="Nobody has asked anything yet" command='charter ask "are any buckets public?" -p region=eu-west-1'>
+          <EmptyState title="No requests yet" command='charter ask "are any buckets public?" -p region=eu-west-1'>
             Questions and changes that people and agents ask for are listed here with their answers. Operators see all of
             the tenant, users see their own.
           </EmptyState>

@@ -137,7 +137,7 @@ function show(queries: QueryClient, run: RunShown): void {
 
 const NO_PARAMETERS: Pick<PlaybookInForce["document"], "mandatory_parameters" | "optional_parameters"> = {};
 
-/** What lists without entries mean, by the descriptions of the playbook's parameters. */
+/** The meaning of lists without entries, by the descriptions of the playbook's parameters. */
 function EmptyLists({ run }: { run: RunShown }) {
   const charter = useCharter();
   const empty = emptyLists(run.parameters);

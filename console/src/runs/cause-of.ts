@@ -16,7 +16,7 @@ export interface RunCause {
   left: string[];
 }
 
-/** The cause; absent for a run that goes on, or that came to what it should. */
+/** The cause; absent for a run that continues or has succeeded. */
 export function causeOf(run: Pick<RunShown, "status" | "outcome" | "steps">): RunCause | undefined {
   if (!isWrong(run.status)) return undefined;
   const { outcome } = run;

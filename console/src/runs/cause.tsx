@@ -1,4 +1,4 @@
-/** Why a run did not come to what it should: first on its screen. */
+/** The cause of a failed run: first on its screen. */
 
 import type { RunShown } from "@charter/client";
 import { Alert, Anchor, Text } from "@mantine/core";

@@ -1,4 +1,4 @@
-/** What a run answers: the request that it belongs to, with its answer and findings, or its mission. */
+/** The request that a run belongs to, with its answer and findings, or its mission. */
 
 import type { RequestShown, RequestSummary, ResponseMetadata, RunEventShown, RunShown } from "@charter/client";
 import { Anchor, Spoiler, Text } from "@mantine/core";

@@ -10,7 +10,7 @@ import { GROUPS } from "~/shell/screens";
 export interface Hit {
   /** Its address below `/console`. */
   to: string;
-  /** What stands behind the `?` of the address. */
+  /** The query of the address. */
   search?: Record<string, string>;
   title: string;
   note?: string | undefined;
@@ -42,7 +42,7 @@ const IDS: [start: string, what: string, folder: string][] = [
   ["mem-", "Memory", "memory"],
 ];
 
-/** What an id names, by its form. */
+/** The thing that an id names, by its prefix. */
 export function named(text: string): Hit[] {
   return IDS.filter(([start]) => text.startsWith(start) && !/\s/.test(text)).map(([, what, folder]) => ({
     to: path(folder, text),

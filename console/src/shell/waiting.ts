@@ -1,4 +1,4 @@
-/** What waits for a person: approvals, and runs that wait for values or for the confirmation of their plan. */
+/** Work that waits for a person: approvals, and runs that wait for values or for the confirmation of their plan. */
 
 import type { ApprovalEntry, Page, RunSummary } from "@charter/client";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
@@ -6,13 +6,13 @@ import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { isLate } from "~/approvals/words";
 import { useCharter } from "~/session/session";
 
-/** Entries that are read of each kind. A badge says `99+` beyond them. */
+/** Entries that are read of each kind. A badge is `99+` beyond them. */
 const MOST = 100;
 
 /** The statuses in which a run waits for a person. */
 const ASKING = ["awaiting_confirmation", "awaiting_parameters"] as const;
 
-/** Approvals that nobody has decided yet. */
+/** Pending approvals. */
 export function useWaitingApprovals(): UseQueryResult<Page<ApprovalEntry>> {
   const charter = useCharter();
   return useQuery({
