@@ -85,7 +85,7 @@ export function files(version: string): Record<string, string> {
       "import json, sys",
       'tank = json.load(sys.stdin)["parameters"]["tank"]',
       `if tank == "${STUCK}":`,
-      '    sys.exit("the valve is stuck")',
+      `    sys.exit('{"error_type": "permission_error", "message": "the valve is stuck"}')`,
       'print(json.dumps({"before": {tank: 97}, "after": {tank: 0}}))',
       "",
     ].join("\n"),
