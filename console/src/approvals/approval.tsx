@@ -152,9 +152,7 @@ function Shown({ approval }: { approval: ApprovalEntry }) {
           <Change approval={approval} />
         </div>
       </div>
-      <div className="approval-decision">
-        <Decide approval={approval} />
-      </div>
+      <Decide approval={approval} />
     </>
   );
 }
