@@ -229,7 +229,7 @@ check-fast: check-python check-deps
 	$(CARGO) run --locked -q -p xtask -- tidy
 	$(MAKE) check-web
 
-# Types of the TypeScript client and of the console.
+# Types of the TypeScript client and of the console, and the rules of console/biome.json.
 check-web: $(CONSOLE)
 	$(NPM) run --silent check --workspace @charter/client --workspace charter-console
 
@@ -373,6 +373,7 @@ release: $(CONSOLE)
 
 test-console: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
 	CHARTER="$(CHARTER)" $(NPM) test --workspace @charter/client
+	$(NPM) run --silent unit --workspace charter-console
 	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project stories
 	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project measured --no-deps --grep "thousand steps"
 

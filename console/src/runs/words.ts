@@ -48,5 +48,11 @@ export const stepTone = (state: StepStanding["state"]): Tone => STEPS[state] ?? 
 /** Whether a run is over. */
 export const isOver = (status: RunStatus): boolean => ENDED.has(status);
 
+/** Statuses of a run that has ended without success. */
+const WRONG = new Set<string>(["incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed", "rejected", "denied"]);
+
+/** Whether a run has ended without success. */
+export const isWrong = (status: RunStatus): boolean => WRONG.has(status);
+
 /** A word of the wire as people read it. */
 export const inWords = (word: string): string => word.replaceAll("_", " ");

@@ -49,9 +49,10 @@ pub use conversation::candidates::{
     CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
 };
 pub use conversation::requests::{
-    Course, ParameterView, RequestClassificationService, RequestConfirmationResult, RequestEvent,
-    RequestManagementService, RequestPreview, RequestService, RequestView, RequestViewService,
-    ResponseService, RouteConfirmationService,
+    Course, FindingCount, ParameterView, RequestClassificationService, RequestConfirmationResult,
+    RequestEvent, RequestManagementService, RequestPage, RequestPreview, RequestService,
+    RequestState, RequestSummary, RequestView, RequestViewService, ResponseService,
+    RouteConfirmationService,
 };
 pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{

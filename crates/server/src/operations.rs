@@ -69,6 +69,7 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     // Requests, sessions and tags.
     ("create_request", Scopes(&[RequestsWrite])),
     ("confirm_request", Scopes(&[RequestsWrite])),
+    ("list_requests", Scopes(&[RequestsRead])),
     ("get_tags", Scopes(&[RequestsRead])),
     ("create_session", Scopes(&[RequestsWrite])),
     ("put_tags", Scopes(&[RequestsWrite])),
@@ -503,7 +504,7 @@ mod tests {
         };
         for (path, expected) in [
             ("/v1/route", "GET HEAD"),
-            ("/v1/requests", "POST"),
+            ("/v1/requests", "GET POST HEAD"),
             ("/v1/memories", "GET POST HEAD"),
             ("/v1/evidence/{id}", "GET HEAD"),
             ("/v1/agent-skills/search", "GET PUT POST DELETE HEAD"),

@@ -120,7 +120,7 @@ fn catalogue() -> OpenApiRouter<AppState> {
 /// Requests, runs and approvals.
 fn work() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
-        .routes(routes!(requests::ask))
+        .routes(routes!(requests::list, requests::ask))
         .routes(routes!(requests::show))
         .routes(routes!(requests::confirm))
         .routes(routes!(tags::put_tags))

@@ -323,11 +323,13 @@ fn no_operation_reads_or_changes_another_tenants_data() {
 }
 
 /// The prefixes of the paths that list a user's own entries.
-const LISTINGS: [&str; 5] = [
+const LISTINGS: [&str; 7] = [
     "/v1/runs",
     "/v1/approvals",
     "/v1/evidence",
     "/v1/missions",
+    "/v1/requests",
+    "/v1/schedules",
     "/v1/events",
 ];
 
@@ -380,6 +382,8 @@ fn no_user_sees_what_another_started() {
     let run = answer["metadata"]["run_ids"][0].as_str().unwrap();
     let entries = |path: &str| ulf.get(path).expect(200)["entries"].clone();
     assert_eq!(ids(&entries("/v1/runs"), "run_id"), [run]);
+    let asked = answer["request_id"].as_str().unwrap();
+    assert_eq!(ids(&entries("/v1/requests"), "request_id"), [asked]);
     let evidence = ids(&entries("/v1/evidence"), "id");
     assert!(!evidence.is_empty());
     for id in &evidence {

@@ -18,11 +18,11 @@ use charter_engine::{
     MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey, NewSchedule,
     NotificationPage, OccurrencePage, OccurrenceView, PackageDiff, PackageReport,
     PackageVersionDiff, PackageView, ProgressEvent, PublishedSkillIndex, RegistrationReport,
-    RelatedMemory, Replayed, RequestConfirmationResult, RequestView, ResolvedGuardrail,
-    ResolvedPolicy, ResolvedTemplate, RouteExampleListing, RouteExampleShown, RunAt, RunEventPage,
-    RunPage, RunView, SchedulePage, ScheduleView, SessionView, SignInOptions, SignInStart,
-    SignedOut, SkillInScope, SkillInstruction, SkillWritten, SkillsImported, SlackDecision,
-    ToolRegistered, VerdictView, WebhookReceipt,
+    RelatedMemory, Replayed, RequestConfirmationResult, RequestPage, RequestView,
+    ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing, RouteExampleShown,
+    RunAt, RunEventPage, RunPage, RunView, SchedulePage, ScheduleView, SessionView, SignInOptions,
+    SignInStart, SignedOut, SkillInScope, SkillInstruction, SkillWritten, SkillsImported,
+    SlackDecision, ToolRegistered, VerdictView, WebhookReceipt,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -36,7 +36,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 96] = [
+const ANSWERS: [(&str, Describe); 97] = [
     ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
@@ -116,6 +116,7 @@ const ANSWERS: [(&str, Describe); 96] = [
         "request_confirmation_result",
         schema_of::<RequestConfirmationResult>,
     ),
+    ("request_page", schema_of::<RequestPage>),
     ("resolved_guardrails", schema_of::<Vec<ResolvedGuardrail>>),
     ("resolved_policies", schema_of::<Vec<ResolvedPolicy>>),
     ("resolved_template", schema_of::<ResolvedTemplate>),
