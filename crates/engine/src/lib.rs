@@ -1,8 +1,8 @@
 //! Use cases, one noun per file.
 //!
 //! Modules are in folders, each of which may name those before it: `ground`, `identity`, `catalogue`, `knowledge`,
-//! `registry`, `execution`, `missions`, `conversation`, `schedules`. Use cases are methods of services, which [`Engine`] holds, and for
-//! conversations of [`Engine`] itself.
+//! `registry`, `execution`, `missions`, `conversation`, `schedules`. Use cases are methods of services, which
+//! [`Engine`] holds, and for conversations of [`Engine`] itself.
 //!
 //! The engine combines the caller, the catalogue in force and the request. It decides with `charter-domain`, persists
 //! through the storage traits, and acts through the ports of `charter-effects` and `charter-search`. It knows no HTTP,

@@ -22,7 +22,10 @@ fn id(name: &str) -> Made<ScheduleId> {
 }
 
 /// Returns a tenant's schedule, enabled at the first second, whose next occurrence is at the tenth.
-fn enabled(tenant_id: &str, name: &str) -> Made<ScheduleRecord> {
+///
+/// # Errors
+/// None in practice.
+pub fn enabled(tenant_id: &str, name: &str) -> Made<ScheduleRecord> {
     Ok(ScheduleRecord {
         tenant_id: tenant(tenant_id)?,
         schedule_id: id(name)?,
@@ -39,7 +42,10 @@ fn enabled(tenant_id: &str, name: &str) -> Made<ScheduleRecord> {
 }
 
 /// Returns an occurrence of a schedule at a second.
-fn occurrence(tenant_id: &str, name: &str, second: u8) -> Made<OccurrenceRecord> {
+///
+/// # Errors
+/// None in practice.
+pub fn occurrence(tenant_id: &str, name: &str, second: u8) -> Made<OccurrenceRecord> {
     Ok(OccurrenceRecord {
         tenant_id: tenant(tenant_id)?,
         schedule_id: id(name)?,
