@@ -52,6 +52,10 @@ SEARCH_CLIENTS_READY := $(SEARCH_CLIENTS)/.ready
 ELASTICSEARCH := target/elasticsearch
 ELASTICSEARCH_READY := $(ELASTICSEARCH)/.ready
 ELASTICSEARCH_PARTS := $(addprefix crates/testkit/elasticsearch/,pom.xml jars.sha512 Start.java WhoAnswers.java plugin-descriptor.properties log4j2.properties)
+KEYCLOAK_VERSION := 26.7.3
+KEYCLOAK_ZIP_SHA512 := 15c764765576eef267cf15cc5225a5826b5394a25a83d9bfa5b8544e4bbba690cb743c9d384200b93bb71ee4c4a328e1dd8c0a00f822fd3e6e154f14b1e47216
+KEYCLOAK := target/keycloak
+KEYCLOAK_READY := $(KEYCLOAK)/.ready-$(KEYCLOAK_VERSION)
 # One Maven at a time: two would write into the same local repository.
 MAVEN_COPY := flock target mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
 WEB := target/web
@@ -79,7 +83,7 @@ CHARTER := target/debug/charter
 FETCH_MODEL := CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial/README.md
 
-.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured test-sign-in browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry check-openapi check-pdf clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured test-sign-in browser lighthouse docs tutorial check-deploy check-elasticsearch check-keycloak check-telemetry check-openapi check-pdf clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -99,6 +103,7 @@ help:
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
 	@echo "make check-telemetry run the tests of traces and metrics with OpenTelemetry's Collector in between"
+	@echo "make check-keycloak run the test of token exchange at Keycloak"
 	@echo "make check-openapi read the OpenAPI document with Redocly"
 	@echo "make check-pdf   read PDFs of many producers; fails where too few files have their words"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
@@ -287,6 +292,20 @@ $(ELASTICSEARCH_READY): $(ELASTICSEARCH_PARTS)
 	jar --create --file $(ELASTICSEARCH)/node/modules/who-answers/who-answers.jar -C $(ELASTICSEARCH)/who .
 	cp crates/testkit/elasticsearch/plugin-descriptor.properties $(ELASTICSEARCH)/node/modules/who-answers/
 	cp crates/testkit/elasticsearch/log4j2.properties $(ELASTICSEARCH)/node/config/
+	touch $@
+
+# Token exchange at Keycloak, whose distribution Maven Central has. Needs a JDK from 17 on.
+check-keycloak: $(MODELS) $(KEYCLOAK_READY)
+	CHARTER_TEST_KEYCLOAK="$(CURDIR)/$(KEYCLOAK)/keycloak-$(KEYCLOAK_VERSION)" $(CARGO) test --locked --workspace --test suite \
+		-- --ignored keycloak::
+
+$(KEYCLOAK_READY):
+	rm -rf $(KEYCLOAK)
+	mkdir -p $(KEYCLOAK)
+	$(MAVEN_COPY) -Dartifact=org.keycloak:keycloak-quarkus-dist:$(KEYCLOAK_VERSION):zip -DoutputDirectory=$(CURDIR)/$(KEYCLOAK)
+	cd $(KEYCLOAK) && echo "$(KEYCLOAK_ZIP_SHA512)  keycloak-quarkus-dist-$(KEYCLOAK_VERSION).zip" | sha512sum --quiet -c \
+		&& $(PYTHON) -m zipfile -e keycloak-quarkus-dist-$(KEYCLOAK_VERSION).zip . && chmod +x keycloak-$(KEYCLOAK_VERSION)/bin/*.sh \
+		&& rm keycloak-quarkus-dist-$(KEYCLOAK_VERSION).zip
 	touch $@
 
 # What another reader of OpenAPI says of the document, and whether a generator makes a client of it.

@@ -1,8 +1,9 @@
 /** What went wrong, what to do about it, and what to name when asking for help. */
 
 import { CharterError } from "@charter/client";
-import { Alert, Button, Code, Group, Spoiler, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Code, Group, Spoiler, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
 
 interface Props {
   error: unknown;
@@ -14,6 +15,7 @@ export function Failure({ error, onRetry }: Props) {
   const known = error instanceof CharterError ? error : undefined;
   const message = error instanceof Error ? error.message : String(error);
   const details = known === undefined ? {} : rest(known.details);
+  const account = known === undefined ? undefined : missingAccount(known);
   return (
     <Alert
       variant="outline"
@@ -29,6 +31,11 @@ export function Failure({ error, onRetry }: Props) {
           {text}
         </Text>
       ))}
+      {account !== undefined && (
+        <Anchor underline="always" mt={4} renderRoot={(props) => <Link to="/connect/$name" params={{ name: account }} {...props} />}>
+          Connect the account {account}
+        </Anchor>
+      )}
       {Object.keys(details).length > 0 && (
         <Spoiler maxHeight={90} showLabel="Show all" hideLabel="Show less" mt="xs">
           <Code block>{JSON.stringify(details, null, 2)}</Code>
@@ -50,6 +57,12 @@ export function Failure({ error, onRetry }: Props) {
       )}
     </Alert>
   );
+}
+
+/** The credential of the account that a call lacked. */
+function missingAccount({ code, details }: CharterError): string | undefined {
+  const credential = details["credential"];
+  return code === "credential_required" && typeof credential === "string" ? credential : undefined;
 }
 
 /** Details that the text has not said already. */

@@ -52,7 +52,7 @@ use crate::sandbox_process::{extract, filter, keep, render};
 use crate::{telemetry, terminal};
 
 pub(crate) use identity::identity;
-pub(crate) use mcp::{McpConsumer, connect as connect_mcp, find_on_path};
+pub(crate) use mcp::{LateCredentials, McpConsumer, connect as connect_mcp, find_on_path};
 pub(crate) use models::models;
 pub(crate) use notifications::channels;
 pub(crate) use people::People;
@@ -102,9 +102,12 @@ pub(crate) async fn load(
     services: Services,
     store: SharedStore,
 ) -> anyhow::Result<Arc<Engine>> {
+    let credentials = services.credentials.clone();
     let ports = ports(config, services, store).await?;
     let engine = Engine::start(ports, settings(config)?).await;
-    Ok(engine.map_err(ReportedFailure::from)?)
+    let engine = engine.map_err(ReportedFailure::from)?;
+    credentials.provide(&engine);
+    Ok(engine)
 }
 
 /// Starts an engine without the catalogue, whose vectors may be another model's: it routes nothing and drives no runs.
@@ -126,6 +129,8 @@ pub(crate) struct Services {
     skill_index: Option<Arc<dyn SkillIndex>>,
     /// The consumer of the MCP servers, which decides how long to wait for them.
     waiting: McpConsumer,
+    /// The engine's credentials, for MCP servers that list their tools with one.
+    credentials: LateCredentials,
 }
 
 impl Services {
@@ -139,6 +144,7 @@ impl Services {
             authorization_servers: authorization_servers()?,
             skill_index: skill_index(config)?,
             waiting,
+            credentials: LateCredentials::default(),
         })
     }
 }
@@ -146,7 +152,7 @@ impl Services {
 async fn ports(config: &Config, services: Services, store: SharedStore) -> anyhow::Result<Ports> {
     let (embedder, sandbox) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
     let sandbox = Arc::new(sandbox);
-    let servers = mcp::connect(config, &sandbox, services.waiting).await?;
+    let servers = mcp::connect(config, &sandbox, services.waiting, &services.credentials).await?;
     let (tools, imports): (Arc<dyn ToolRunner>, _) = match servers {
         Some(servers) => {
             let imports = servers.imports();

@@ -37,7 +37,9 @@ pub(crate) use credentials::{
 };
 pub(crate) use evidence::EvidenceConfig;
 use file::ConfigFile;
-pub(crate) use mcp::{McpConfig, McpCredentialConfig, McpServerConfig, RegistryConfig};
+pub(crate) use mcp::{
+    McpConfig, McpCredentialConfig, McpListingConfig, McpServerConfig, RegistryConfig,
+};
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
     TenantModelsConfig, TokenLimitConfig,

@@ -397,6 +397,8 @@ bounds! {
     LINKED_CALLS = 1_000, Count;
     /// Messages of a running call of a pinned tool that wait for its client.
     LINKED_EVENTS = 256, Count;
+    /// Memory of messages and results that calls of pinned tools keep for clients; without room, the output is sent.
+    LINKED_MEMORY = 256 * MIB, Bytes;
     /// Whole result of a call of a pinned tool, as JSON; of a larger one the client gets the recorded output.
     LINKED_RESULT_BYTES = 8 * MIB, Bytes;
     /// Open questions of an MCP server in one call.

@@ -18,7 +18,8 @@ pub fn clean(text: &str, most: usize) -> String {
 
 /// Whether a character is hidden: control characters but line breaks and tabs; joiners, direction marks and tags, which
 /// can make a text read differently from its display (Unicode TR 36, section 2).
-fn is_hidden(c: char) -> bool {
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -8,6 +8,7 @@ use charter_contract::canonical;
 use charter_contract::catalogue::skill::{FindingRule, Skill};
 use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::finding::Finding;
+use charter_contract::hex;
 use charter_contract::ids::{FindingId, RuleId};
 use charter_contract::text::{ShortText, Text};
 use serde_json::{Map, Value};
@@ -82,9 +83,8 @@ fn made(
         Text::parse(resource_id).map_err(|error| NotAFinding(format!("resource_id: {error}")))?;
     let identity = serde_json::json!([skill.skill_id, rule_id, resource_type, resource_id, fields]);
     let digest = Sha256::digest(canonical::text(identity));
-    let hex: String = digest[..12].iter().map(|b| format!("{b:02x}")).collect();
-    let finding_id =
-        FindingId::parse(&format!("fnd_{hex}")).map_err(|error| NotAFinding(error.to_string()))?;
+    let finding_id = FindingId::parse(&format!("fnd_{}", hex::encode(&digest[..12])))
+        .map_err(|error| NotAFinding(error.to_string()))?;
     Ok(Finding {
         finding_id,
         rule_id,

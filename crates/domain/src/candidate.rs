@@ -15,6 +15,7 @@ mod plan;
 use std::fmt;
 
 use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::hex;
 use charter_contract::ids::{IdError, PackageName, ToolId};
 use sha2::{Digest, Sha256};
 
@@ -85,8 +86,7 @@ impl CandidateKey {
     pub fn from_words(words: &Words, wanted: CandidateKind) -> Self {
         let asked = format!("{}\n{}", wanted.word(), words.all.to_lowercase());
         let digest = Sha256::digest(asked);
-        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self(hex[..KEY_DIGITS].to_owned())
+        Self(hex::encode(&digest)[..KEY_DIGITS].to_owned())
     }
 
     /// Returns the name of the package that the candidate is registered as.

@@ -13,6 +13,7 @@
 mod account;
 mod advance;
 mod command;
+mod content;
 mod decide;
 mod event;
 mod fold_error;
@@ -33,9 +34,10 @@ pub mod chain;
 
 pub use account::{ChangeState, RunAccount, RunChange, UndoneReason, UndoneStep};
 pub use command::{Command, IllegalTransition, Report, RunOrder, StepStart};
+pub use content::content_references;
 pub use event::{
-    ApprovalRequest, DocumentPin, EffectStart, ErrorKind, ResultSource, RunEvent, RunPrerequisites,
-    RunStart, SkipReason, StepFailure, StepYield, StopCause, TokenUsage,
+    ApprovalRequest, DocumentPin, EffectStart, ErrorKind, MissingAccount, ResultSource, RunEvent,
+    RunPrerequisites, RunStart, SkipReason, StepFailure, StepYield, StopCause, TokenUsage,
 };
 pub use fold_error::FoldError;
 pub use next::Next;

@@ -3,6 +3,8 @@
 //!
 //! Values are JSON of the Model Context Protocol. Must not know how a call is made, or how a client is reached.
 
+mod memory;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use charter_contract::bounds::LINKED_EVENTS;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
+
+use memory::Kept;
+
+pub use memory::LinkMemory;
 
 /// The client that waits for a call.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -62,6 +68,7 @@ pub struct CallLink(Arc<SharedLink>);
 
 struct SharedLink {
     client: CallClient,
+    memory: LinkMemory,
     state: Mutex<LinkState>,
     /// Counts the changes, and wakes both ends.
     changes: watch::Sender<u64>,
@@ -69,7 +76,7 @@ struct SharedLink {
 
 #[derive(Default)]
 struct LinkState {
-    events: VecDeque<CallEvent>,
+    events: VecDeque<Kept<CallEvent>>,
     /// Open questions: requests of the protocol, by the server's keys.
     questions: Map<String, Value>,
     /// Given answers that the call has not taken.
@@ -77,7 +84,8 @@ struct LinkState {
     refused: bool,
     is_task: bool,
     is_cancelled: bool,
-    end: Option<CallEnd>,
+    has_ended: bool,
+    end: Option<Kept<CallEnd>>,
 }
 
 impl fmt::Debug for CallLink {
@@ -97,9 +105,10 @@ impl Eq for CallLink {}
 impl CallLink {
     /// Creates the link of a call that has not started.
     #[must_use]
-    pub fn new(client: CallClient) -> Self {
+    pub fn new(client: CallClient, memory: LinkMemory) -> Self {
         Self(Arc::new(SharedLink {
             client,
+            memory,
             state: Mutex::default(),
             changes: watch::Sender::new(0),
         }))
@@ -140,7 +149,9 @@ impl CallLink {
     /// Takes the messages that have arrived, oldest first.
     #[must_use]
     pub fn take_events(&self) -> Vec<CallEvent> {
-        self.state().events.drain(..).collect()
+        let mut state = self.state();
+        let events = state.events.drain(..);
+        events.map(|kept| kept.value).collect()
     }
 
     /// Returns the open questions, by key.
@@ -185,20 +196,26 @@ impl CallLink {
         self.state().is_task
     }
 
-    /// Returns the end of the call; `None` while it runs, and for a call that ended without an answer of its server.
+    /// Returns the end of the call; `None` while it runs, for a call that ended without an answer of its server, and if
+    /// there was no memory for the answer.
     #[must_use]
     pub fn end(&self) -> Option<CallEnd> {
-        self.state().end.clone()
+        let state = self.state();
+        state.end.as_ref().map(|kept| kept.value.clone())
     }
 }
 
 /// The call's end.
 impl CallLink {
-    /// Passes a message on. Drops it if too many wait for a slow client.
+    /// Passes a message on. Drops it if too many wait for a slow client, and without memory.
     pub fn report(&self, event: CallEvent) {
+        let bytes = event.memory();
+        let Some(kept) = self.0.memory.keep(event, bytes) else {
+            return;
+        };
         self.change(|state| {
             if state.events.len() < LINKED_EVENTS {
-                state.events.push_back(event);
+                state.events.push_back(kept);
             }
         });
     }
@@ -227,7 +244,7 @@ impl CallLink {
                 if !state.answers.is_empty() {
                     return Ok(std::mem::take(&mut state.answers));
                 }
-                if state.end.is_some() {
+                if state.has_ended {
                     return Err(Unanswered::Ended);
                 }
             }
@@ -254,11 +271,15 @@ impl CallLink {
         self.change(|state| state.is_task = true);
     }
 
-    /// Records the end of the call, and closes its questions.
+    /// Records the end of the call, and closes its questions. Without memory for the server's answer, the client has to
+    /// do with the recorded output.
     pub fn finish(&self, end: CallEnd) {
+        let bytes = end.memory();
+        let kept = self.0.memory.keep(end, bytes);
         self.change(|state| {
             state.questions.clear();
-            state.end = Some(end);
+            state.has_ended = true;
+            state.end = kept;
         });
     }
 }
@@ -274,7 +295,7 @@ mod tests {
     }
 
     fn link() -> CallLink {
-        CallLink::new(CallClient::default())
+        CallLink::new(CallClient::default(), LinkMemory::default())
     }
 
     #[tokio::test]
@@ -328,6 +349,28 @@ mod tests {
         }
         assert_eq!(link.take_events().len(), LINKED_EVENTS);
         assert_eq!(link.take_events(), Vec::new());
+    }
+
+    #[tokio::test]
+    async fn all_links_share_one_memory_and_a_result_without_room_is_not_kept() {
+        let memory = LinkMemory::new(40 << 10);
+        let link = || CallLink::new(CallClient::default(), memory.clone());
+        let result = || CallEnd::Result(object(&json!({"text": "x".repeat(30 << 10)})));
+        let (first, second) = (link(), link());
+        first.finish(result());
+        second.finish(result());
+        assert_eq!((first.end(), second.end()), (Some(result()), None));
+        assert_eq!(second.answers().await, Err(Unanswered::Ended));
+        drop(first);
+        second.report(CallEvent::Log(object(
+            &json!({"data": "x".repeat(30 << 10)}),
+        )));
+        let third = link();
+        third.finish(result());
+        assert_eq!(third.end(), None);
+        assert_eq!(second.take_events().len(), 1);
+        third.finish(result());
+        assert_eq!(third.end(), Some(result()));
     }
 
     #[test]

@@ -84,6 +84,13 @@ impl EgressPolicy {
         }
     }
 
+    /// Whether a pattern names a host.
+    pub(crate) fn lists(&self, host: &str, port: u16) -> bool {
+        let host = pattern::normalise(host);
+        let mut patterns = self.patterns.iter();
+        patterns.any(|known| known.admits_host(&host, port))
+    }
+
     /// The newest refusal of this policy and its copies.
     pub(crate) fn last_refusal(&self) -> LastRefusal {
         self.last_refusal.clone()
@@ -112,10 +119,7 @@ impl EgressPolicy {
         port: u16,
     ) -> Result<Vec<SocketAddr>, EgressRefusal> {
         let host = pattern::normalise(host);
-        let listed = self
-            .patterns
-            .iter()
-            .any(|known| known.admits_host(&host, port));
+        let listed = self.lists(&host, port);
         if !listed && self.unlisted == Unlisted::Refused {
             return Err(EgressRefusal::NotListed { host, port });
         }

@@ -16,6 +16,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 
 use crate::kept::SpooledBytes;
 use crate::telemetry::TraceContext;
+pub(crate) use endpoint::{OPENID_CONFIGURATION, openid_configuration};
 pub use endpoint::{PlainHttp, base};
 pub(crate) use response::{End, HttpAnswer, kind_of, read, read_within};
 

@@ -107,14 +107,14 @@ pub use call::{
     ClientCall, ClientGrants, DryRun, HttpTool, Language, Limits, McpTool, Repeat, ScriptTool,
     Target, ToolCall, ToolImplementation, ToolRunner,
 };
-pub use call_link::{CallClient, CallEnd, CallEvent, CallLink, Unanswered};
+pub use call_link::{CallClient, CallEnd, CallEvent, CallLink, LinkMemory, Unanswered};
 pub use egress::{HostPattern, HostPatternError};
 pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};
 pub use http::{PlainHttp, base as operator_address};
 pub use mcp::{
-    ImportedTool, Imports, McpServerOptions, McpServerState, McpServers, McpTransport,
-    SecretHeader, ServerCredential, ServerImports, ServerOffers, SkippedTool, ToolSelection,
-    import_tools, prompt_tool, resource_tool,
+    ImportedTool, Imports, ListingSecret, McpServerOptions, McpServerState, McpServers,
+    McpTransport, SecretHeader, ServerCredential, ServerImports, ServerOffers, SkippedTool,
+    ToolSelection, import_tools, prompt_tool, resource_tool,
 };
 pub use models::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelListener, ModelOptions,
@@ -123,9 +123,9 @@ pub use models::{
     StructuredOutput, TargetError, Temperature, TenantModels, TokenLimit, Usage,
 };
 pub use oauth::{
-    AuthorizationRequest, AuthorizationServers, ClientAuth, HttpAuthorizationServers,
-    NoAuthorizationServers, OAuthClient, OAuthFailure, OAuthFault, ServerLocation, TokenGrant,
-    TokenSet,
+    AuthorizationRequest, AuthorizationServers, BoundClient, ClientAuth, ClientRegistration,
+    HttpAuthorizationServers, NoAuthorizationServers, OAuthClient, OAuthFailure, OAuthFault,
+    RegisteredClient, ServerLocation, TokenGrant, TokenSet,
 };
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};
@@ -133,7 +133,7 @@ pub use patience::{Jitter, RetryPolicy};
 pub use room::{OutputBudget, OutputBudgetExhausted, OutputSize, UnlimitedOutput};
 pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, NotificationUse, Sandbox, SandboxError,
-    SandboxOptions, keep,
+    SandboxOptions, ServerHome, keep,
 };
 pub use schema_check::{check_against, compile_schema};
 pub use secret::{Secret, SecretSource};

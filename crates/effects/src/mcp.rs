@@ -20,6 +20,7 @@ mod offers;
 mod order;
 mod personal;
 mod questions;
+mod secret_options;
 
 mod selection;
 
@@ -46,7 +47,7 @@ use crate::call::{McpTool, ToolCall, ToolImplementation, ToolRunner};
 use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::redact::Redactor;
 use crate::telemetry::TraceContext;
-use crate::{HostPattern, Sandbox};
+use crate::{HostPattern, Sandbox, ServerHome};
 use interactions::Interactions;
 use keep::{Keeper, Link};
 
@@ -77,10 +78,23 @@ pub struct McpServerOptions {
     pub trace: TraceContext,
     /// The credential that each call needs; without one, all calls share the server's own connection.
     pub credential: Option<ServerCredential>,
+    /// The secret with which the server's own connection lists its tools, if that needs one.
+    pub listing: Option<Arc<dyn ListingSecret>>,
     /// Whether clients take part in calls of its tools, so that the server may ask their users questions.
     pub asks: bool,
     /// Whether its resources and prompts are offered to clients.
     pub offers: bool,
+}
+
+/// Source of the secret with which a server's own connection lists its tools. It is read before each connection,
+/// because tokens expire.
+#[async_trait]
+pub trait ListingSecret: fmt::Debug + Send + Sync {
+    /// Returns the present secret with the hosts that it is for, which are all hosts if there are none.
+    ///
+    /// # Errors
+    /// Why there is none, in words for the operator.
+    async fn secret(&self) -> Result<(String, Vec<HostPattern>), String>;
 }
 
 /// The credential that calls of a server's tools use, each over a connection of its own.
@@ -99,6 +113,8 @@ pub struct ServerCredential {
 pub enum McpTransport {
     /// A process of this machine, over its standard input and output.
     Stdio {
+        /// Its folder.
+        home: ServerHome,
         /// The program, as an absolute path.
         command: PathBuf,
         /// Its arguments.

@@ -1,11 +1,14 @@
-//! Client of OAuth 2.0 authorization servers: discovery (RFC 8414), authorization code with PKCE (RFC 7636), client
-//! credentials, refresh, token exchange (RFC 8693) and revocation (RFC 7009). Every request passes the egress wall.
+//! Client of OAuth 2.0 authorization servers: discovery (RFC 8414), also from a protected resource (RFC 9728),
+//! registration (RFC 7591), authorization code with PKCE (RFC 7636), client credentials, refresh, token exchange
+//! (RFC 8693) and revocation (RFC 7009). Every request passes the egress wall.
 //!
 //! Must not know users, tenants or the use of a token. Tokens and secrets never appear in a message or in `Debug`.
 
 mod discovery;
 mod exchange;
 mod grant;
+mod registration;
+mod resource;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -13,10 +16,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use crate::egress::HostPattern;
 use crate::http::{HttpRunner, PlainHttp};
-use crate::secret::Secret;
+use crate::secret::{Secret, SecretSource};
 use discovery::Endpoints;
 
 /// Port to authorization servers.
@@ -31,6 +35,17 @@ pub trait AuthorizationServers: Send + Sync {
         client: &OAuthClient,
         request: &AuthorizationRequest,
     ) -> Result<String, OAuthFailure>;
+
+    /// Binds a client to the server that a resource names, and registers it for one redirect address (RFC 7591) unless
+    /// it is registered.
+    ///
+    /// # Errors
+    /// [`OAuthFailure`], also if the server registers no clients.
+    async fn bind_client(
+        &self,
+        client: &OAuthClient,
+        redirect_uri: &str,
+    ) -> Result<BoundClient, OAuthFailure>;
 
     /// Obtains tokens for a grant. Never retried: codes and some refresh tokens can be used once.
     ///
@@ -65,14 +80,18 @@ pub trait AuthorizationServers: Send + Sync {
 pub struct OAuthClient {
     /// Where the server is.
     pub server: ServerLocation,
-    /// The registered id.
+    /// How it is registered.
+    pub registration: ClientRegistration,
+    /// The registered id; empty before a registration of its own.
     pub client_id: String,
     /// The registered secret; a public client has none.
     pub client_secret: Option<Secret>,
     /// How the secret is sent.
     pub client_auth: ClientAuth,
-    /// The requested scopes.
+    /// The requested scopes; without any, those that a protected resource names.
     pub scopes: Vec<String>,
+    /// The address of the service that tokens are for (RFC 8707).
+    pub resource: Option<String>,
     /// Further parameters: of the authorization request, or of the token request of kinds without one.
     pub parameters: BTreeMap<String, String>,
     /// Private addresses, and ports other than 80 and 443, at which the server may be.
@@ -86,6 +105,89 @@ pub struct OAuthClient {
 impl OAuthClient {
     /// Default timeout of one request.
     pub const TIMEOUT: Duration = Duration::from_secs(10);
+
+    /// Whether it has to be bound before an account is connected.
+    #[must_use]
+    pub fn is_unbound(&self) -> bool {
+        let is_named_elsewhere = match &self.server {
+            ServerLocation::OfResource { .. } => true,
+            ServerLocation::Discovered { .. } | ServerLocation::Given { .. } => false,
+        };
+        is_named_elsewhere || self.registration == ClientRegistration::Dynamic
+    }
+
+    /// Returns the client as it was bound.
+    #[must_use]
+    pub fn bound_as(&self, bound: &BoundClient) -> Self {
+        let mut own = self.clone();
+        if let Some(registered) = &bound.registered {
+            let secret = registered.client_secret.as_ref();
+            own.client_id.clone_from(&registered.client_id);
+            own.client_secret =
+                secret.map(|secret| Secret::new(secret.clone(), SecretSource::Registration));
+            own.client_auth = registered.client_auth;
+        }
+        if let Some(issuer) = &bound.issuer {
+            own.server = ServerLocation::Discovered {
+                issuer: issuer.clone(),
+            };
+        }
+        own.resource = bound.resource.clone().or(own.resource);
+        if own.scopes.is_empty() {
+            own.scopes.clone_from(&bound.scopes);
+        }
+        own
+    }
+}
+
+/// How a client is registered with its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientRegistration {
+    /// By the operator: its id is configured.
+    Configured,
+    /// By itself, for each connected account.
+    Dynamic,
+}
+
+/// The authorization server and the registration that an account was connected with. The account stays with them: a
+/// resource that names another server later does not get the account's tokens sent there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoundClient {
+    /// The issuer, if a resource named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+    /// The resource, by its own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// The registration, if the client registered itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registered: Option<RegisteredClient>,
+    /// The scopes that the resource asks for, until the user has granted them.
+    #[serde(skip)]
+    pub scopes: Vec<String>,
+}
+
+/// A client that registered itself.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegisteredClient {
+    /// Its id.
+    pub client_id: String,
+    /// Its secret; a public client has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<String>,
+    /// How the secret is sent.
+    #[serde(default)]
+    pub client_auth: ClientAuth,
+}
+
+impl fmt::Debug for RegisteredClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegisteredClient")
+            .field("client_id", &self.client_id)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Where an authorization server is.
@@ -95,6 +197,11 @@ pub enum ServerLocation {
     Discovered {
         /// The issuer, exactly as in the document.
         issuer: String,
+    },
+    /// At the addresses of the issuer that a protected resource names in its metadata.
+    OfResource {
+        /// The address of the resource, such as an MCP server.
+        resource: String,
     },
     /// At these addresses.
     Given {
@@ -110,7 +217,8 @@ pub enum ServerLocation {
 }
 
 /// How a client authenticates to the token endpoint (RFC 6749, section 2.3.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ClientAuth {
     /// HTTP Basic.
     #[default]
@@ -254,6 +362,10 @@ impl AuthorizationServers for NoAuthorizationServers {
         Err(Self::refusal())
     }
 
+    async fn bind_client(&self, _: &OAuthClient, _: &str) -> Result<BoundClient, OAuthFailure> {
+        Err(Self::refusal())
+    }
+
     async fn request_token(
         &self,
         _: &OAuthClient,
@@ -275,9 +387,12 @@ impl AuthorizationServers for NoAuthorizationServers {
 #[derive(Debug)]
 pub struct HttpAuthorizationServers {
     http: HttpRunner,
-    /// Discovered addresses by issuer, with the time of the discovery.
-    discovered: Mutex<HashMap<String, (Instant, Arc<Endpoints>)>>,
+    /// Discovered addresses, with the time of the discovery.
+    discovered: Mutex<HashMap<DiscoveryKey, (Instant, Arc<Endpoints>)>>,
 }
+
+/// An issuer or a resource, and the rule by which its addresses were checked.
+type DiscoveryKey = (String, PlainHttp);
 
 impl HttpAuthorizationServers {
     /// Prepares the client. Sends nothing.
@@ -303,6 +418,27 @@ impl AuthorizationServers for HttpAuthorizationServers {
         grant::authorization_url(client, &endpoints, request)
     }
 
+    async fn bind_client(
+        &self,
+        client: &OAuthClient,
+        redirect_uri: &str,
+    ) -> Result<BoundClient, OAuthFailure> {
+        let endpoints = self.endpoints(client).await?;
+        let registered = match client.registration {
+            ClientRegistration::Configured => None,
+            ClientRegistration::Dynamic => {
+                Some(self.register(client, &endpoints, redirect_uri).await?)
+            }
+        };
+        let is_named = endpoints.resource.is_some();
+        Ok(BoundClient {
+            issuer: endpoints.issuer.clone().filter(|_| is_named),
+            resource: endpoints.resource.clone(),
+            scopes: endpoints.scopes.clone(),
+            registered,
+        })
+    }
+
     async fn request_token(
         &self,
         client: &OAuthClient,
@@ -312,7 +448,7 @@ impl AuthorizationServers for HttpAuthorizationServers {
         if let TokenGrant::AuthorizationCode { issuer, .. } = grant {
             endpoints.check_issuer(issuer.as_deref())?;
         }
-        let fields = grant::token_fields(client, grant);
+        let fields = grant::token_fields(client, &endpoints, grant);
         self.token(client, &endpoints.token_url, fields).await
     }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use charter_contract::bounds::{PACKAGE_BYTES, PACKAGE_FILES};
+use charter_contract::hex;
 use charter_contract::package_file::bytes_of;
 use sha2::{Digest, Sha256};
 
@@ -122,10 +123,7 @@ fn digest(files: &BTreeMap<String, String>) -> String {
             hash.update(part.as_bytes());
         }
     }
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex::encode(&hash.finalize())
 }
 
 /// Packages on disk, one folder per digest, written once and then only read.

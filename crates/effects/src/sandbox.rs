@@ -54,6 +54,7 @@ use watch::ProcessWatch;
 pub use capability::{Capability, CapabilityState};
 pub use keeper::keep;
 pub use options::{LandlockUse, NamespaceUse, NotificationUse, SandboxError, SandboxOptions};
+pub use server::ServerHome;
 
 /// Private folders older than this belong to a dead process.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);

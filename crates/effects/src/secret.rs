@@ -68,6 +68,8 @@ pub enum SecretSource {
     Variable(String),
     /// A file.
     File(PathBuf),
+    /// The answer to a registration of this program.
+    Registration,
 }
 
 impl fmt::Display for SecretSource {
@@ -75,6 +77,7 @@ impl fmt::Display for SecretSource {
         match self {
             Self::Variable(name) => write!(f, "environment variable {name}"),
             Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Registration => f.write_str("registration of a client"),
         }
     }
 }

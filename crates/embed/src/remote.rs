@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use backon::{ExponentialBuilder, Retryable};
+use charter_contract::hex;
 use charter_contract::json::{JsonFault, Profile, decode};
 use charter_search::embed::{
     EmbedError, Embedder, EmbeddingModel, MAX_TEXTS_PER_CALL, Quantisation, Vector, VectorError,
@@ -92,11 +93,7 @@ impl Prefixes {
         digest.update(&self.query);
         digest.update([0]);
         digest.update(&self.document);
-        let digest: String = digest.finalize()[..4]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("{model}+{digest}")
+        format!("{model}+{}", hex::encode(&digest.finalize()[..4]))
     }
 }
 

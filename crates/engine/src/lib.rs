@@ -41,7 +41,7 @@ pub use charter_domain::link_graph::LinkFinding;
 pub use charter_domain::mission::diff::MissionDiff;
 pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
-pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
+pub use charter_domain::run::{MissingAccount, RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::{ScriptGrant, SkillFile};
 pub use charter_effects::channel::SlackRequest;
 pub use charter_effects::{CallClient, CallEnd, CallEvent, CallLink, DryRun};

@@ -137,6 +137,8 @@ pub struct DocumentSet {
     values: usize,
     /// The number of documents whose references are already known to [`Self::wanted`].
     scanned: usize,
+    /// The number of documents that the caller was asked for, with the first one.
+    requested: usize,
 }
 
 impl DocumentSet {
@@ -157,6 +159,7 @@ impl DocumentSet {
             bytes: 0,
             values: 0,
             scanned: 0,
+            requested: 1,
         };
         set.add(location, text)?;
         Ok(set)
@@ -197,8 +200,8 @@ impl DocumentSet {
         self.refused.insert(location, reason.into());
     }
 
-    /// Returns the documents that are referred to, may be loaded, and are neither added nor refused. References that
-    /// may not be followed are left out; they are reported where they are used.
+    /// Returns the documents that are referred to, may be loaded, and are neither added nor refused, in total at most
+    /// [`IMPORT_DOCUMENTS`]. References that may not be followed are left out; they are reported where they are used.
     pub fn wanted(&mut self) -> BTreeSet<Location> {
         let mut wanted = BTreeSet::new();
         for (base, document) in &self.documents[self.scanned..] {
@@ -213,6 +216,14 @@ impl DocumentSet {
         wanted.retain(|location| {
             !self.refused.contains_key(location) && self.position(location).is_none()
         });
+        let room = IMPORT_DOCUMENTS.saturating_sub(self.requested);
+        if let Some(first) = wanted.iter().nth(room).cloned() {
+            let limit = "IMPORT_DOCUMENTS";
+            for beyond in wanted.split_off(&first) {
+                self.refuse(beyond, DocumentError::Together { limit }.to_string());
+            }
+        }
+        self.requested += wanted.len();
         wanted
     }
 

@@ -12,7 +12,7 @@ mod reader;
 mod security;
 mod servers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::bounds::{IMPORT_LEFT_OUT, IMPORT_OPERATIONS};
 
@@ -114,13 +114,13 @@ pub fn read(documents: &DocumentSet, options: &ReadOptions) -> Result<Api, OpenA
         }
         read_path(&reader, path, item, &options.selection, &mut api);
     }
-    for operation in &api.operations {
-        for variable in &operation.credentials {
-            if let Some(credential) = schemes.credential(variable) {
-                api.credentials.insert(variable.clone(), credential.clone());
-            }
-        }
-    }
+    let operations = api.operations.iter();
+    let used: BTreeSet<&String> = operations.flat_map(|one| &one.credentials).collect();
+    let credentials = schemes.credentials();
+    let credentials = credentials.filter(|(variable, _)| used.contains(variable));
+    api.credentials = credentials
+        .map(|(variable, credential)| (variable.clone(), credential.clone()))
+        .collect();
     api.server_variables = servers.used_variables();
     api.notes = servers.notes();
     Ok(api)
@@ -135,10 +135,11 @@ fn dialect(root: Part<'_>) -> Result<(Dialect, String), OpenApiError> {
     };
     let (openapi, swagger) = (version("openapi"), version("swagger"));
     if openapi.starts_with("3.") || openapi == "3" {
-        return Ok((
-            Dialect::OpenApi3,
-            format!("OpenAPI {}", shortened(&openapi, 20)),
-        ));
+        let digits = openapi
+            .chars()
+            .take_while(|c| c.is_ascii_digit() || *c == '.');
+        let version: String = digits.take(20).collect();
+        return Ok((Dialect::OpenApi3, format!("OpenAPI {version}")));
     }
     if swagger == "2" || swagger.starts_with("2.") {
         return Ok((Dialect::Swagger2, "Swagger 2.0".to_owned()));

@@ -1,11 +1,13 @@
 //! Texts of descriptions: what their authors wrote, on one line and shortened; and names made of words.
 
+use charter_contract::visible::is_hidden;
+
 /// Returns a text on one line, without control characters, cut at a word if it has more than `most` characters.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     let mut line = String::new();
     let mut length = 0;
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
-        let word: String = word.chars().filter(|c| !is_invisible(*c)).collect();
+        let word: String = word.chars().filter(|c| !is_hidden(*c)).collect();
         if word.is_empty() {
             continue;
         }
@@ -24,12 +26,6 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
         length += needed;
     }
     line
-}
-
-/// Marks that change the direction of text or have no width: they can hide a part of a text from its readers.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-        || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
 /// Returns the first sentence of a text, as [`shortened`].
@@ -83,6 +79,10 @@ mod tests {
     #[test]
     fn a_text_is_one_line_without_hidden_characters() {
         assert_eq!(shortened("  a\n\tb\u{0}c \u{200b} d ", 99), "a b c d");
+        assert_eq!(
+            shortened("de\u{ad}le\u{61c}te\u{e0100} \u{fff9}all", 99),
+            "delete all"
+        );
         assert_eq!(shortened("one two three", 8), "one two…");
         assert_eq!(shortened("extraordinary", 5), "extra…");
         assert_eq!(shortened("", 5), "");

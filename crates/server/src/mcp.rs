@@ -6,6 +6,7 @@
 //! because a person must decide: the person is asked by elicitation, or the answer explains how to decide. Must not
 //! know how decisions are made: every action is a use case of the engine on behalf of the authenticated caller.
 
+mod accounts;
 mod areas;
 mod call;
 mod content;
@@ -56,6 +57,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tracing::{Instrument, Span};
 use uuid::Uuid;
 
@@ -122,6 +124,8 @@ struct Shared {
     calls: Shares,
     /// Whether a list of tools waits for the engine.
     list: ListMode,
+    /// The waits for accounts that clients are told of.
+    account_waits: Arc<Semaphore>,
 }
 
 /// When the list of tools is answered.
@@ -151,6 +155,7 @@ impl Shared {
             seal: RequestStateCodec::new_unchecked(key.concat()),
             calls: Use::Calls.shared(MCP_CALLS, refused),
             list,
+            account_waits: Arc::new(Semaphore::new(accounts::WAITS)),
         }
     }
 }

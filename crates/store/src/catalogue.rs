@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use charter_contract::catalogue::DocumentKind;
+use charter_contract::hex;
 use charter_contract::ids::{PackageName, UserId};
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
@@ -22,8 +23,7 @@ pub struct ContentHash(pub [u8; 32]);
 impl std::fmt::Display for ContentHash {
     /// Formats it as in seed 000: `sha256:` and 64 hexadecimal digits.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("sha256:")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "sha256:{}", hex::encode(&self.0))
     }
 }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use charter_contract::ids::Label;
-use charter_effects::{ClientAuth, HostPattern, OAuthClient, ServerLocation, StaticSecret};
+use charter_effects::{
+    ClientAuth, ClientRegistration, HostPattern, OAuthClient, ServerLocation, StaticSecret,
+};
 use charter_engine::{
     CredentialDefinition, CredentialKind, CredentialSettings, SealingKeys, TokenExchange,
 };
@@ -105,8 +107,12 @@ fn definition(config: &Config, one: &CredentialConfig) -> anyhow::Result<Credent
         "`subject_issuer` is for the kind `token_exchange`, which needs it"
     );
     ensure!(
-        exchanges || (one.audience.is_none() && one.resource.is_none()),
-        "`audience` and `resource` are for the kind `token_exchange`: other kinds have `parameters`"
+        exchanges || one.audience.is_none(),
+        "`audience` is for the kind `token_exchange`: other kinds have `parameters`"
+    );
+    ensure!(
+        !is_static || one.resource.is_none(),
+        "`resource` is for clients of OAuth"
     );
     let kind = match one.kind {
         CredentialKindConfig::Static => CredentialKind::Static(static_secret(one)?),
@@ -161,12 +167,34 @@ fn static_secret(one: &CredentialConfig) -> anyhow::Result<StaticSecret> {
 }
 
 fn client(one: &CredentialConfig) -> anyhow::Result<OAuthClient> {
+    let server = server(one)?;
+    let registers = one.kind == CredentialKindConfig::AuthorizationCode && one.client_id.is_none();
+    let registration = match (&server, registers) {
+        (ServerLocation::Discovered { .. } | ServerLocation::OfResource { .. }, true) => {
+            ensure!(
+                one.client_secret.is_none(),
+                "a `client_secret` belongs to a `client_id`"
+            );
+            ClientRegistration::Dynamic
+        }
+        (
+            ServerLocation::Given { .. }
+            | ServerLocation::Discovered { .. }
+            | ServerLocation::OfResource { .. },
+            _,
+        ) => {
+            ensure!(one.client_id.is_some(), "it needs a `client_id`");
+            ClientRegistration::Configured
+        }
+    };
     Ok(OAuthClient {
-        server: server(one)?,
-        client_id: one.client_id.clone().context("it needs a `client_id`")?,
+        server,
+        registration,
+        client_id: one.client_id.clone().unwrap_or_default(),
         client_secret: one.client_secret.as_ref().map(secret).transpose()?,
         client_auth: client_auth(one.client_auth),
         scopes: one.scopes.clone(),
+        resource: one.resource.clone(),
         parameters: one.parameters.clone(),
         egress: patterns("egress", &one.egress)?,
         plain_http: plain_http(one.plain_http),
@@ -201,6 +229,22 @@ fn server(one: &CredentialConfig) -> anyhow::Result<ServerLocation> {
         (Some(issuer), None) if !given => Ok(ServerLocation::Discovered {
             issuer: issuer.clone(),
         }),
+        (None, None) if !given && one.kind == CredentialKindConfig::AuthorizationCode => {
+            let Some(resource) = &one.resource else {
+                bail!(
+                    "it needs an `issuer` with a discovery document, a `token_url`, or the `resource` that names its \
+                     authorization server"
+                )
+            };
+            // A resource could name a server of its own, to which the secret would be sent.
+            ensure!(
+                one.client_secret.is_none(),
+                "a client with a `client_secret` needs an `issuer` or a `token_url`"
+            );
+            Ok(ServerLocation::OfResource {
+                resource: resource.clone(),
+            })
+        }
         (_, None) => {
             bail!("it needs either an `issuer` with a discovery document, or a `token_url`")
         }

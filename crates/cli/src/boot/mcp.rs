@@ -1,6 +1,7 @@
 //! The registered MCP servers, from the configuration. Invalid configuration stops the start; an unreachable server
 //! does not.
 
+mod listing;
 mod program;
 mod registry;
 
@@ -19,11 +20,12 @@ use charter_contract::ids::Label;
 use charter_domain::glob;
 use charter_effects::{
     HostPattern, McpServerOptions, McpServers, McpTransport, Sandbox, SecretHeader,
-    ServerCredential, ToolSelection,
+    ServerCredential, ServerHome, ToolSelection,
 };
 use program::Program;
 use registry::RegistryAccess;
 
+pub(crate) use listing::LateCredentials;
 pub(crate) use program::find_on_path;
 
 /// How long a server waits for the first answers of MCP servers. Slower servers add their tools later.
@@ -63,6 +65,7 @@ pub(crate) async fn connect(
     config: &Config,
     sandbox: &Arc<Sandbox>,
     waiting: McpConsumer,
+    credentials: &LateCredentials,
 ) -> anyhow::Result<Option<McpServers>> {
     check_offers(config)?;
     if config.mcp.servers.is_empty() {
@@ -73,7 +76,7 @@ pub(crate) async fn connect(
     for server in &config.mcp.servers {
         let key = format!("mcp.servers: {:?}", server.name);
         ensure!(names.insert(&server.name), "{key} is duplicated");
-        options.push(server_options(config, server).with_context(|| key)?);
+        options.push(server_options(config, server, credentials).with_context(|| key)?);
     }
     let servers = McpServers::start(Arc::clone(sandbox), options);
     let at_most = waiting.at_most(config);
@@ -91,7 +94,11 @@ pub(crate) async fn connect(
     Ok(Some(servers))
 }
 
-fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<McpServerOptions> {
+fn server_options(
+    config: &Config,
+    server: &McpServerConfig,
+    credentials: &LateCredentials,
+) -> anyhow::Result<McpServerOptions> {
     ensure!(
         server.start_timeout_ms > 0,
         "`start_timeout_ms` must be more than 0"
@@ -119,6 +126,10 @@ fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<M
             }
             None => None,
         },
+        listing: server
+            .credential
+            .as_ref()
+            .and_then(|credential| listing::secret(credential, credentials)),
         asks: may_be_pinned(config, &server.name),
         offers: may_be_offered(config, &server.name),
     })
@@ -278,6 +289,7 @@ fn stdio(
         }
     }
     Ok(McpTransport::Stdio {
+        home: ServerHome::Kept,
         command: path,
         arguments: server.args.clone(),
         environment,

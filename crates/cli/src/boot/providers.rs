@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
-use charter_effects::{IssuerOptions, OAuthClient, PlainHttp, ServerLocation, operator_address};
+use charter_effects::{
+    ClientRegistration, IssuerOptions, OAuthClient, PlainHttp, ServerLocation, operator_address,
+};
 use charter_engine::{Claim, ClaimGrant, ConsoleClient, Provider, Providers, Tenancy};
 
 use super::credentials::{client_auth, patterns};
@@ -93,10 +95,12 @@ fn console_client(
             server: ServerLocation::Discovered {
                 issuer: oidc.issuer.clone(),
             },
+            registration: ClientRegistration::Configured,
             client_id: console.client_id.clone(),
             client_secret: console.client_secret.as_ref().map(secret).transpose()?,
             client_auth: client_auth(console.client_auth),
             scopes: console.scopes.clone(),
+            resource: None,
             parameters: console.parameters.clone(),
             egress: patterns("egress", &console.egress)?,
             plain_http: plain_http(console.plain_http),

@@ -50,7 +50,8 @@ pub(crate) struct CredentialConfig {
     /// For `static`: where the secret is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<StaticSecretConfig>,
-    /// The issuer of the authorization server. Its addresses are discovered unless `token_url` is given.
+    /// The issuer of the authorization server. Its addresses are discovered unless `token_url` is given. Without both,
+    /// the server is the one that `resource` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) issuer: Option<String>,
     /// Where users grant access, for a server without a discovery document.
@@ -62,7 +63,8 @@ pub(crate) struct CredentialConfig {
     /// Where tokens are revoked, for a server without a discovery document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) revocation_url: Option<String>,
-    /// The id under which Charter is registered with the server.
+    /// The id under which Charter is registered with the server. Without it, Charter registers itself for each account
+    /// of the kind `authorization_code`, where the server allows that (RFC 7591).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) client_id: Option<String>,
     /// Where the registered secret is; if absent, Charter is a public client.
@@ -83,7 +85,8 @@ pub(crate) struct CredentialConfig {
     /// For `token_exchange`: the service that the new token is for, by its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) audience: Option<String>,
-    /// For `token_exchange`: the service that the new token is for, by its URL.
+    /// The service that tokens are for, by its URL (RFC 8707), such as that of an MCP server. For `authorization_code`
+    /// without `issuer` and `token_url`, its metadata name the authorization server (RFC 9728).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) resource: Option<String>,
     /// Private addresses, and hosts with ports other than 80 and 443, at which the authorization server may be.

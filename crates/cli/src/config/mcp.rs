@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use charter_contract::catalogue::pin::Pin;
-use charter_contract::ids::{Label, TenantId};
+use charter_contract::ids::{Label, TenantId, UserId};
 use charter_engine::{Pins, TenantPins};
 
 use clap::ValueEnum;
@@ -105,7 +105,7 @@ pub(crate) struct McpServerConfig {
     #[serde(default)]
     pub(crate) egress: Vec<String>,
     /// The credential that each call uses, over a connection of its own for each user's secret. The tools are listed
-    /// without it, with `environment` or `headers` alone.
+    /// without it, with `environment` or `headers` alone, unless it has `list_as`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) credential: Option<McpCredentialConfig>,
 
@@ -144,6 +144,19 @@ pub(crate) struct McpCredentialConfig {
     /// For a link: the header that has the secret; `authorization`, as a bearer token, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<String>,
+    /// The user whose secret lists the tools, for a server that lists them for nobody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) list_as: Option<McpListingConfig>,
+}
+
+/// A user whose secret lists the tools of a server for everybody.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct McpListingConfig {
+    /// The tenant.
+    pub(crate) tenant: TenantId,
+    /// The user, who has connected an account if the credential is one of users.
+    pub(crate) user: UserId,
 }
 
 impl McpServerConfig {

@@ -5,7 +5,7 @@ use std::path::Path;
 use charter_testkit::http_stub::{HttpStub, Reply, Request};
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, Key, request_of};
+use crate::home::{Api, Home, Key, MCP_HEADERS, eventually, request_of};
 use crate::packages::{Package, SKILL, TOOL_FILE};
 use crate::service::package_calling;
 
@@ -81,8 +81,15 @@ fn code(user: &str, state: &str) -> Value {
     json!({"code": user, "state": state})
 }
 
+/// Connects the caller's account.
+fn connect(api: &Api, user: &str) {
+    let state = started(api);
+    let path = "/v1/credentials/vault/complete";
+    api.post(path, &code(user, &state)).expect(200);
+}
+
 /// The files below a folder that contain a text.
-fn holding(folder: &Path, text: &str) -> Vec<String> {
+pub(crate) fn holding(folder: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -165,4 +172,88 @@ fn two_users_act_with_their_own_accounts_and_no_token_is_left() {
     assert!(shown.iter().all(|text| !text.contains(MARK)), "{shown:?}");
     server.terminate();
     assert_eq!(holding(&home.data(), MARK), Vec::<String>::new());
+}
+
+/// Calls without an account ask for it in the way of each protocol, and go on with it.
+#[test]
+fn a_call_without_its_account_goes_on_when_the_account_is_connected() {
+    let stub = HttpStub::start(answer).unwrap();
+    let home = home(&stub).with("CHARTER_A2A__PUBLIC_URL", "https://charter.example");
+    let server = home.serve();
+    let (ann, mia, ben) = (
+        server.key("key-of-ann"),
+        server.key("key-of-mia"),
+        server.key("key-of-ben"),
+    );
+    ann.register(&package(&stub));
+    let page = "https://charter.example/console/connect/vault";
+
+    // MCP of 2026-07-28: the question has the page, and the next round makes the call.
+    let opens_links = json!({"elicitation": {"url": {}}});
+    let mut params = json!({"name": "run", "arguments": {"skill_id": SKILL}});
+    let call = |params: &Value| {
+        let answer = mia.mcp(&opens_links, "tools/call", Some("run"), params.clone());
+        answer["result"].clone()
+    };
+    let asked = call(&params);
+    let question = &asked["inputRequests"]["connect vault"];
+    assert_eq!(question["method"], "elicitation/create", "{asked:#}");
+    assert_eq!(
+        (&question["params"]["mode"], &question["params"]["url"]),
+        (&json!("url"), &json!(page))
+    );
+    params["requestState"] = asked["requestState"].clone();
+    params["inputResponses"] = json!({"connect vault": {"action": "decline"}});
+    assert_eq!(call(&params)["isError"], true);
+    connect(&mia, "mia");
+    params["inputResponses"] = json!({"connect vault": {"action": "accept"}});
+    let done = call(&params);
+    assert_eq!(done["structuredContent"]["status"], "completed", "{done:#}");
+
+    // MCP of 2025-11-25: an error has the page, and the client calls again.
+    let session = ben.open_mcp_session_with(&opens_links);
+    let mut headers = MCP_HEADERS.to_vec();
+    headers.push(("mcp-session-id", &session));
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "run", "arguments": {"skill_id": SKILL},
+    }});
+    let (_, refused) = ben.raw("POST", "/mcp", &headers, body.to_string().into_bytes());
+    let refused: Value = serde_json::from_str(&refused).unwrap();
+    assert_eq!(refused["error"]["code"], -32_042, "{refused:#}");
+    let elicitation = &refused["error"]["data"]["elicitations"][0];
+    assert_eq!(
+        (&elicitation["mode"], &elicitation["url"]),
+        (&json!("url"), &json!(page))
+    );
+
+    // A2A: the task waits for the account, and goes on with it.
+    let message = json!({"message": {
+        "messageId": "m-1", "role": "ROLE_USER", "parts": [{"data": {"skill_id": SKILL}}],
+    }});
+    let headers = [("a2a-version", "1.0"), ("content-type", "application/json")];
+    let sent = message.to_string().into_bytes();
+    let (_, waits) = ben.raw("POST", "/a2a/v1/message:send", &headers, sent);
+    let waits: Value = serde_json::from_str(&waits).unwrap();
+    let status = &waits["task"]["status"];
+    assert_eq!(status["state"], "TASK_STATE_AUTH_REQUIRED", "{waits:#}");
+    let mut parts = status["message"]["parts"].as_array().unwrap().iter();
+    let account = json!({"credential": "vault", "connect_url": page});
+    assert!(
+        parts.any(|part| part["data"]["account"] == account),
+        "{waits:#}"
+    );
+    connect(&ben, "ben");
+    let path = format!("/a2a/v1/tasks/{}", waits["task"]["id"].as_str().unwrap());
+    eventually("the end of the task", || {
+        let (_, shown) = ben.raw("GET", &path, &headers, Vec::new());
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        (shown["status"]["state"] == "TASK_STATE_COMPLETED").then_some(())
+    });
+    let seen = stub.seen();
+    let calls = seen.iter().filter(|request| request.path == "/backups");
+    let sent: Vec<_> = calls
+        .map(|request| request.headers["authorization"].as_str())
+        .collect();
+    let expected = ["mia", "ben"].map(|user| format!("Bearer tok-{user}-{MARK}"));
+    assert_eq!(sent, expected);
 }

@@ -118,7 +118,8 @@ impl EvidenceSubmission {
         }
         let Some(source) = &self.source else { return };
         let system = source.system.as_str();
-        if system.split('.').next() == Some(OWN_SYSTEM) {
+        let first = system.split('.').next().unwrap_or_default();
+        if first.eq_ignore_ascii_case(OWN_SYSTEM) {
             let message = format!("`{system}` belongs to records that Charter writes itself");
             report.meaning("/source/system", "reserved", message);
         }
@@ -180,6 +181,19 @@ mod tests {
         other["type"] = json!("pr_record");
         let expected = ["/source", "/payload"].map(|at| (at.to_owned(), "required".to_owned()));
         assert_eq!(violations_in(&other), expected);
+    }
+
+    /// A reader would take it for a record of Charter's own.
+    #[test]
+    fn systems_of_charter_are_reserved_in_every_spelling() {
+        for system in ["charter", "Charter.approvals", "CHARTER.notes"] {
+            let record = json!({
+                "type": "manual_note", "captured_at": "2026-05-13T09:14:22Z", "summary": "s",
+                "source": {"system": system, "native_id": "x"},
+            });
+            let expected = vec![("/source/system".to_owned(), "reserved".to_owned())];
+            assert_eq!(violations_in(&record), expected, "{system}");
+        }
     }
 
     #[test]

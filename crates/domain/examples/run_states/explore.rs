@@ -302,6 +302,7 @@ fn failure(kind: ErrorKind) -> StepFailure {
         code: String::new(),
         message: String::new(),
         retryable: false,
+        account: None,
     }
 }
 

@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use charter_contract::hex;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 
 use super::hash::Hash;
@@ -147,7 +148,7 @@ impl VerifierKey {
     /// Returns the key's id, in hexadecimal.
     #[must_use]
     pub fn id(&self) -> String {
-        self.id.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(&self.id)
     }
 
     /// Returns the text of a note that this key signed. Signatures by other keys are ignored.

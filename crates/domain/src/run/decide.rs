@@ -372,5 +372,6 @@ fn refusal(rules: &[RuleResult]) -> StepFailure {
             .to_owned(),
         message: messages.join("; "),
         retryable: first == Some(RuleKind::RateLimit),
+        account: None,
     }
 }

@@ -52,6 +52,19 @@ pub struct StepFailure {
     pub message: String,
     /// Whether the same call may succeed later.
     pub retryable: bool,
+    /// The account of the user that the call lacked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Box<MissingAccount>>,
+}
+
+/// An account that a call lacked: the call succeeds after its user has connected it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MissingAccount {
+    /// The credential that the tool names.
+    pub credential: Label,
+    /// The page on which the user connects the account; absent for a server without a public address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_url: Option<String>,
 }
 
 /// The source of a step's result.

@@ -74,15 +74,15 @@ impl Run {
     #[must_use]
     pub fn not_repeated(&self, step: &StepId) -> Option<StepFailure> {
         let of = self.graph().step(step)?;
-        let stopped = self.stop.as_ref().is_some_and(|stop| !stop.is_failure());
         let reads = !of.writes() && of.reverses.is_none();
-        (stopped && reads && self.steps.is_interrupted(step)).then(|| StepFailure {
+        (self.is_called_off() && reads && self.steps.is_interrupted(step)).then(|| StepFailure {
             kind: ErrorKind::SystemError,
             code: "cancelled".to_owned(),
             message: format!(
                 "the step `{step}` was interrupted and is not restarted: the run stops"
             ),
             retryable: false,
+            account: None,
         })
     }
 }

@@ -246,6 +246,7 @@ fn failed(step: &Step, kind: ErrorKind, code: &str, error: &dyn std::fmt::Displa
             code: code.to_owned(),
             message: format!("the step `{}`: {error}", step.id),
             retryable: false,
+            account: None,
         },
         tokens: TokenUsage::default(),
     }

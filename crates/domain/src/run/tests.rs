@@ -4,6 +4,7 @@ mod account;
 mod approvals;
 mod asked;
 mod choices;
+mod content;
 mod growth;
 mod listed;
 mod made_up;
@@ -117,6 +118,7 @@ fn failure(kind: ErrorKind) -> StepFailure {
         code: "tool_failed".into(),
         message: "it broke".into(),
         retryable: false,
+        account: None,
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use charter_contract::hex;
 use charter_contract::ids::{PackageName, SkillId};
 use charter_contract::package::{PackageBundle, PackageScope};
 use charter_contract::package_file;
@@ -188,9 +189,7 @@ fn digest(files: &BTreeMap<String, String>) -> String {
             hash.update(part.as_bytes());
         }
     }
-    let bytes = hash.finalize();
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits[..VERSION_DIGITS].to_owned()
+    hex::encode(&hash.finalize())[..VERSION_DIGITS].to_owned()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use charter_contract::agentic::response::ActionType;
+use charter_contract::hex;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -64,8 +65,7 @@ impl Digester {
     }
 
     pub(super) fn finish(self) -> Content {
-        let digits = self.hash.finalize();
-        let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = hex::encode(&self.hash.finalize());
         Content {
             hash: format!("sha256:{digits}"),
             size: self.size,

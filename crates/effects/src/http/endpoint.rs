@@ -4,8 +4,11 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
+/// The suffix of an issuer for its discovery document (OpenID Connect Discovery 1.0, section 4).
+pub(crate) const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
+
 /// Hosts to which connections without TLS are allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PlainHttp {
     /// This machine only.
     Loopback,
@@ -32,6 +35,12 @@ pub fn base(text: &str, plain_http: PlainHttp) -> Result<Url, &'static str> {
         return Err("a URL with a query or fragment");
     }
     Ok(url)
+}
+
+/// Returns the address of an issuer's discovery document.
+pub(crate) fn openid_configuration(issuer: &str) -> String {
+    let issuer = issuer.trim_end_matches('/');
+    format!("{issuer}{OPENID_CONFIGURATION}")
 }
 
 fn is_loopback(url: &Url) -> bool {

@@ -4,14 +4,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::catalogue::tool::BodyFormat;
+use charter_contract::hex;
 use reqwest::Url;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use super::template::scalar_text;
 use crate::outcome::Failure;
 
-/// The first part of the boundary between parts.
+/// The first part of the boundary between parts, and the digits after it.
 const BOUNDARY: &str = "charter-part";
+const BOUNDARY_DIGITS: usize = 32;
 /// Fields of an object that is a file in a body of parts.
 const FILE_FIELDS: [&str; 4] = ["text", "base64", "filename", "content_type"];
 /// Media type of a file without a declared one.
@@ -191,20 +194,24 @@ fn quoted(name: &str) -> String {
         .replace('\n', "%0A")
 }
 
-/// Returns a boundary that occurs in no part. It depends on the parts only, so that a repeated call sends equal bytes.
+/// Returns a boundary that occurs in no part: a digest of all of them, which none of them can contain. So a repeated
+/// call sends equal bytes, and no content makes the search for a boundary long.
 fn boundary(parts: &[BodyPart]) -> String {
-    let mut number = 0_u64;
-    loop {
-        let boundary = format!("{BOUNDARY}-{number}-");
-        let occurs = |part: &BodyPart| {
-            let mut windows = part.content.windows(boundary.len());
-            windows.any(|window| window == boundary.as_bytes())
-        };
-        if !parts.iter().any(occurs) {
-            return boundary;
+    let mut digest = Sha256::new();
+    for part in parts {
+        let texts = [
+            Some(&part.name),
+            part.filename.as_ref(),
+            part.content_type.as_ref(),
+        ];
+        let texts = texts.map(|text| text.map_or(&[][..], String::as_bytes));
+        for bytes in texts.into_iter().chain([&part.content[..]]) {
+            digest.update((bytes.len() as u64).to_be_bytes());
+            digest.update(bytes);
         }
-        number += 1;
     }
+    let digits = hex::encode(&digest.finalize());
+    format!("{BOUNDARY}-{}", &digits[..BOUNDARY_DIGITS])
 }
 
 impl BodyPart {
@@ -266,15 +273,12 @@ mod tests {
     fn a_body_of_parts_has_values_json_and_files() {
         let body = json!({"file": {"filename": "a\".txt", "base64": "aGk="}});
         let (content_type, text) = formatted(BodyFormat::Multipart, &body);
-        assert_eq!(
-            content_type,
-            "multipart/form-data; boundary=charter-part-0-"
+        let boundary = content_type.split_once("boundary=").unwrap().1;
+        let expected = format!(
+            "--{boundary}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a%22.txt\"\r\n\
+             content-type: application/octet-stream\r\n\r\nhi\r\n--{boundary}--\r\n"
         );
-        assert_eq!(
-            text,
-            "--charter-part-0-\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a%22.txt\"\r\n\
-             content-type: application/octet-stream\r\n\r\nhi\r\n--charter-part-0---\r\n"
-        );
+        assert_eq!(text, expected);
         let (_, text) = formatted(BodyFormat::Multipart, &json!({"n": 1, "o": {"x": 2}}));
         assert!(text.contains("name=\"n\"\r\n\r\n1\r\n"), "{text}");
         assert!(
@@ -284,13 +288,18 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_contains_the_boundary_gets_another_boundary() {
-        let (content_type, _) =
-            formatted(BodyFormat::Multipart, &json!({"a": "--charter-part-0-"}));
-        assert_eq!(
-            content_type,
-            "multipart/form-data; boundary=charter-part-1-"
-        );
+    fn a_boundary_depends_on_the_parts_alone_and_occurs_in_none() {
+        let boundary = |body: &Value| formatted(BodyFormat::Multipart, body).0;
+        let one = boundary(&json!({"a": "x"}));
+        assert!(one.starts_with("multipart/form-data; boundary=charter-part-"));
+        assert_eq!(boundary(&json!({"a": "x"})), one);
+        for other in [
+            json!({"a": one}),
+            json!({"b": "x"}),
+            json!({"a": "", "x": ""}),
+        ] {
+            assert_ne!(boundary(&other), one, "{other}");
+        }
     }
 
     #[test]

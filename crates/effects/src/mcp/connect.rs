@@ -360,6 +360,7 @@ async fn start(
     traces: &Traces,
 ) -> Result<(ChildStdin, Bounded<ChildStdout>, Process), String> {
     let McpTransport::Stdio {
+        home,
         command,
         arguments,
         environment,
@@ -376,6 +377,7 @@ async fn start(
     };
     let program = ServerProgram {
         name: options.name.as_ref(),
+        home: *home,
         command,
         arguments,
         environment,

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Server;
+use super::interactions::InFlightCall;
 use super::keep::LiveConnection;
 use super::order::ServerOrder;
 use super::questions::{ANSWER_TIMEOUT, shown_questions};
@@ -62,7 +63,15 @@ impl ServerExchange<'_> {
     /// Sends an order until the server has no further questions.
     pub(super) async fn carry_out(&self, mut order: ServerOrder) -> Result<ServerAnswer, Failure> {
         for _ in 0..MAX_ROUNDS {
-            match self.send(order.request()).await? {
+            let (answer, in_flight) = self.exchanged(order.request()).await?;
+            if let ServerResult::CreateTaskResult(created) = answer {
+                // Without a client nobody follows the task, and its call counts as given up.
+                let link = self.link().ok_or_else(|| self.asked())?;
+                link.follow_as_task();
+                return self.follow_task(link, created.task, in_flight).await;
+            }
+            in_flight.answered();
+            match answer {
                 ServerResult::CallToolResult(result) => return Ok(ServerAnswer::Tool(result)),
                 ServerResult::ReadResourceResult(read) => return self.document(&read),
                 ServerResult::GetPromptResult(prompt) => return self.document(&prompt),
@@ -75,13 +84,6 @@ impl ServerExchange<'_> {
                         None => None,
                     };
                     order.next_round(answers, asks.request_state);
-                }
-                ServerResult::CreateTaskResult(created) => {
-                    let Some(link) = self.link() else {
-                        return Err(self.asked());
-                    };
-                    link.follow_as_task();
-                    return self.follow_task(link, created.task).await;
                 }
                 _ => return Err(self.unusable("another result")),
             }
@@ -147,6 +149,16 @@ impl ServerExchange<'_> {
 
     /// Sends a request and waits for its answer. If it is dropped, the server receives a cancellation.
     pub(super) async fn send(&self, request: ClientRequest) -> Result<ServerResult, Failure> {
+        let (answer, in_flight) = self.exchanged(request).await?;
+        in_flight.answered();
+        Ok(answer)
+    }
+
+    /// Does the same; returns the answer with the call, which is still in flight.
+    async fn exchanged(
+        &self,
+        request: ClientRequest,
+    ) -> Result<(ServerResult, InFlightCall), Failure> {
         let in_flight = self.up.interactions.begin(self.link().cloned());
         let options = PeerRequestOptions::no_options().with_meta(self.meta());
         let sent = self.up.peer.send_request_with_option(request, options);
@@ -165,14 +177,17 @@ impl ServerExchange<'_> {
         let Some(answer) = self.in_time(handle.await_response()).await else {
             return Err(self.server.timed_out(self.timeout, self.tool));
         };
-        in_flight.answered();
         abandoned.answered();
-        answer.map_err(|error| {
-            if let (Some(link), ServiceError::McpError(error)) = (self.link(), &error) {
-                self.end_with_error(link, error);
+        match answer {
+            Ok(answer) => Ok((answer, in_flight)),
+            Err(error) => {
+                in_flight.answered();
+                if let (Some(link), ServiceError::McpError(error)) = (self.link(), &error) {
+                    self.end_with_error(link, error);
+                }
+                Err(self.server.broken(&error, self.up, self.tool))
             }
-            self.server.broken(&error, self.up, self.tool)
-        })
+        }
     }
 
     /// Waits for an answer; `None` after the timeout, which begins anew when a question is closed.

@@ -47,6 +47,7 @@ pub(super) fn options(url: &str) -> McpServerOptions {
         refresh: Duration::from_secs(300),
         trace: TraceContext::default(),
         credential: None,
+        listing: None,
         asks: false,
         offers: false,
     }

@@ -13,7 +13,9 @@ use charter_contract::json::{
 };
 use futures_util::{Stream, StreamExt};
 use http_body_util::BodyExt;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use reqwest::{Response, StatusCode};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -39,6 +41,9 @@ const SESSION: &str = "mcp-session-id";
 const RESERVED: [&str; 3] = ["accept", SESSION, "last-event-id"];
 /// Largest body of a refusal that is read, in bytes.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
+/// What to do about a server that wants a token.
+const TOKEN_ADVICE: &str =
+    "; the server wants a token: give it a `credential`, with `list_as` for the list of its tools";
 /// Characters of a refusal that are quoted.
 const QUOTED: usize = 200;
 
@@ -287,6 +292,10 @@ async fn refusal(
     let session = text_of(&response, SESSION);
     let wait = text_of(&response, RETRY_AFTER.as_str());
     let passes = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+    let asks_for_token = status == StatusCode::UNAUTHORIZED
+        && text_of(&response, WWW_AUTHENTICATE.as_str())
+            .is_some_and(|challenge| challenge.to_ascii_lowercase().starts_with("bearer"));
+    let advice = if asks_for_token { TOKEN_ADVICE } else { "" };
     // A truncated body is used as far as it arrived: the status is more important.
     let (body, _) = read_within(response, MAX_REFUSAL_BYTES).await;
     let told = match decode::<ServerJsonRpcMessage>(&body, Profile::NOTICE) {
@@ -320,7 +329,7 @@ async fn refusal(
         )),
         Some(_) | None if passes => Err(HttpStatusError::new(status.as_u16(), wait).into()),
         Some(_) | None => Err(StreamableHttpError::UnexpectedServerResponse(
-            format!("HTTP {status}: {quoted}").into(),
+            format!("HTTP {status}: {quoted}{advice}").into(),
         )),
     }
 }

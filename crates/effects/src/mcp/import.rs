@@ -166,10 +166,7 @@ fn document(
         },
         "input_schema": &*tool.input_schema,
     });
-    if let Some(credential) = &options.credential {
-        let named = json!({"name": credential.name, "variable": credential.variable});
-        document["credentials"] = json!([named]);
-    }
+    options.add_credential(&mut document);
     if let Err(spent) = allowances.input.take_schema(&tool.input_schema) {
         list_parameters(&mut document, &input);
         without.push((UNCHECKED_INPUT.to_owned(), spent.to_string()));

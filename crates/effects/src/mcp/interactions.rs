@@ -2,7 +2,8 @@
 //! and questions.
 //!
 //! Progress names its call. A question over HTTP arrives on the stream of its call. Everything else belongs to a call
-//! only if no other is in flight: a message for one client must not reach another.
+//! only if no other is in flight: a message for one client must not reach another. A task is in flight until it ends,
+//! also between the requests that poll it.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -82,7 +83,7 @@ impl Interactions {
         self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a call, before its request is sent.
+    /// Adds a call, before its request is sent, or a task.
     pub(super) fn begin(&self, link: Option<CallLink>) -> InFlightCall {
         let mut table = self.table();
         let number = table.next;
@@ -140,13 +141,12 @@ impl Interactions {
         serde_json::from_value(answer).map_err(|error| refused(error.to_string()))
     }
 
-    /// Returns the link of the only call in flight.
+    /// Returns the link of the calls in flight, if all are of one client's call: a task, and a request that polls it.
     fn only_link(&self) -> Option<CallLink> {
         let table = self.table();
-        match table.calls.as_slice() {
-            [call] if !table.abandoned => call.link.clone(),
-            _ => None,
-        }
+        let (first, others) = table.calls.split_first()?;
+        let is_only = others.iter().all(|other| other.link == first.link);
+        first.link.clone().filter(|_| is_only && !table.abandoned)
     }
 
     /// Passes a message on to the client of its call.
@@ -276,7 +276,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call_link::CallClient;
+    use crate::call_link::{CallClient, LinkMemory};
 
     fn interactions() -> Interactions {
         let secrets = [("KEY".to_owned(), "s3cr3t-value".to_owned())];
@@ -284,10 +284,11 @@ mod tests {
     }
 
     fn link() -> CallLink {
-        CallLink::new(CallClient {
+        let client = CallClient {
             log_level: Some("info".to_owned()),
             ..CallClient::default()
-        })
+        };
+        CallLink::new(client, LinkMemory::default())
     }
 
     fn received(message: Value) -> ServerJsonRpcMessage {
@@ -349,6 +350,25 @@ mod tests {
         calls.pass(&log());
         assert_eq!(own.take_events().len(), 1);
         first.answered();
+    }
+
+    #[test]
+    fn a_message_during_a_task_reaches_no_other_client() {
+        let (calls, of_task, other) = (interactions(), link(), link());
+        let task = calls.begin(Some(of_task.clone()));
+        calls.begin(Some(of_task.clone())).answered();
+        let call = calls.begin(Some(other.clone()));
+        calls.pass(&log());
+        assert_eq!(other.take_events(), vec![]);
+        call.answered();
+        let poll = calls.begin(Some(of_task.clone()));
+        calls.pass(&log());
+        assert_eq!(of_task.take_events().len(), 1);
+        poll.answered();
+        task.answered();
+        let _call = calls.begin(Some(other.clone()));
+        calls.pass(&log());
+        assert_eq!(other.take_events().len(), 1);
     }
 
     #[test]

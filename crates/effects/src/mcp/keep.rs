@@ -1,6 +1,7 @@
 //! Keeps the connection to one server: connects, lists its tools, lists them again when they may have changed, and
 //! reconnects with backoff after the connection is lost. Must not know how a call is made.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,8 +20,12 @@ use tokio::time::Instant;
 
 use super::connect::{self, Connection, Handshake, Traces};
 use super::interactions::Interactions;
-use super::{ImportedTool, Imports, McpServerState, Server, SkippedTool, import, offers};
+use super::secret_options::{check_hosts, with_secret};
+use super::{
+    ImportedTool, Imports, McpServerOptions, McpServerState, Server, SkippedTool, import, offers,
+};
 use crate::Sandbox;
+use crate::redact::Redactor;
 
 /// Timeout of a list of tools; the first one has the server's start timeout.
 pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -118,18 +123,36 @@ impl Keeper {
 
     /// Returns why the connection ended, and whether it was ever open.
     async fn connect_and_serve(&self, handshake: Handshake) -> (String, bool) {
-        let options = &self.server.options;
         let began = Instant::now();
+        let (options, redactor) = match self.options_for_listing().await {
+            Ok(found) => found,
+            Err(reason) => return (reason, false),
+        };
         let changed = &self.server.look_again;
         let interactions = self.server.interactions();
-        let opening = connect::open(options, &self.sandbox, handshake, changed, &interactions);
-        match opening.await {
+        let opening = connect::open(&options, &self.sandbox, handshake, changed, &interactions);
+        let (reason, reached) = match opening.await {
             Ok(connection) => {
                 self.update_imports(|imports| imports.started_in = Some(began.elapsed()));
                 (self.serve(connection).await, true)
             }
             Err(reason) => (reason, false),
-        }
+        };
+        (redactor.apply(&reason), reached)
+    }
+
+    /// Returns the options of the server's own connection, with the present secret if it lists its tools with one, and
+    /// what removes that secret from texts.
+    async fn options_for_listing(&self) -> Result<(Cow<'_, McpServerOptions>, Redactor), String> {
+        let options = &self.server.options;
+        let (Some(listing), Some(credential)) = (&options.listing, &options.credential) else {
+            return Ok((Cow::Borrowed(options), Redactor::new(&[])));
+        };
+        let (secret, hosts) = listing.secret().await?;
+        check_hosts(options, credential, &hosts)?;
+        let own = with_secret(options, credential, &secret);
+        let redactor = Redactor::new(&[(credential.variable.clone(), secret)]);
+        Ok((Cow::Owned(own), redactor))
     }
 
     /// Lists the tools whenever they may have changed, until the connection ends; returns the reason.

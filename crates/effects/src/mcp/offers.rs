@@ -10,6 +10,7 @@ use charter_contract::canonical;
 use charter_contract::catalogue::tool::{IMPORTED_PREFIX, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::PermissionLevel;
 use charter_contract::cause::chain;
+use charter_contract::hex;
 use charter_contract::ids::Label;
 use charter_contract::json::text_length;
 use charter_contract::validate;
@@ -101,7 +102,7 @@ fn document(
     input: &Value,
 ) -> Option<ImportedTool> {
     let server = options.name.as_ref();
-    let document = json!({
+    let mut document = json!({
         "tool_id": format!("{IMPORTED_PREFIX}{server}.{name}"),
         "name": name,
         "provider": "mcp",
@@ -119,6 +120,7 @@ fn document(
         },
         "input_schema": input,
     });
+    options.add_credential(&mut document);
     match validate::read_value::<Tool>(&document) {
         Ok((document, _)) => Some(ImportedTool {
             content_hash: content_hash(&canonical::text(json!(document))),
@@ -274,13 +276,12 @@ fn values(entries: &[impl Serialize]) -> Vec<Value> {
 
 /// Returns the hash of a text, as documents have it.
 pub(super) fn content_hash(text: &str) -> String {
-    let digits = Sha256::digest(text);
-    let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digits}")
+    format!("sha256:{}", hex::encode(&Sha256::digest(text)))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::ServerCredential;
     use super::super::fake::options;
     use super::*;
 
@@ -296,5 +297,25 @@ mod tests {
             .collect();
         let server = &options.name;
         assert_eq!(ids, [resource_tool(server), prompt_tool(server)]);
+    }
+
+    #[test]
+    fn a_resource_is_read_with_the_credential_of_its_reader() {
+        let mut options = options("https://mcp.example.com/");
+        options.offers = true;
+        options.credential = Some(ServerCredential {
+            name: Label::parse("issues").unwrap(),
+            variable: "ISSUES".to_owned(),
+            header: "authorization".to_owned(),
+        });
+        for tool in tools(&options) {
+            let named: Vec<&str> = tool
+                .document
+                .credentials
+                .iter()
+                .map(|named| named.name.as_str())
+                .collect();
+            assert_eq!(named, ["issues"], "{}", tool.document.tool_id);
+        }
     }
 }

@@ -13,7 +13,8 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::keep::Keeper;
-use super::{Imports, McpServerOptions, McpTransport, SecretHeader, Server, ServerCredential};
+use super::secret_options::{check_hosts, with_secret};
+use super::{Imports, McpServerOptions, Server, ServerCredential};
 use crate::Sandbox;
 use crate::call::ToolCall;
 use crate::outcome::Failure;
@@ -69,6 +70,8 @@ impl PersonalConnections {
             );
             return Err(Failure::new(ErrorType::PermissionError, message));
         };
+        check_hosts(options, credential, &call.egress)
+            .map_err(|message| Failure::new(ErrorType::PermissionError, message))?;
         let key: ConnectionKey = (options.name.clone(), Sha256::digest(secret).into());
         let mut open = self.lock();
         let now = Instant::now();
@@ -123,36 +126,6 @@ pub(super) async fn close_idle_forever(connections: Weak<PersonalConnections>) {
     }
 }
 
-/// Returns the options of a server with a secret.
-fn with_secret(
-    options: &McpServerOptions,
-    credential: &ServerCredential,
-    secret: &str,
-) -> McpServerOptions {
-    let mut own = options.clone();
-    let variable = &credential.variable;
-    match &mut own.transport {
-        McpTransport::Stdio { environment, .. } => {
-            environment.retain(|(name, _)| name != variable);
-            environment.push((variable.clone(), secret.to_owned()));
-        }
-        McpTransport::Http { headers, .. } => {
-            let name = &credential.header;
-            headers.retain(|header| !header.name.eq_ignore_ascii_case(name));
-            let value = match name.eq_ignore_ascii_case("authorization") {
-                true => format!("Bearer {secret}"),
-                false => secret.to_owned(),
-            };
-            headers.push(SecretHeader {
-                name: name.clone(),
-                variable: variable.clone(),
-                value,
-            });
-        }
-    }
-    own
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -160,8 +133,10 @@ mod tests {
     use charter_contract::ids::ToolId;
     use serde_json::Map;
 
+    use super::super::McpTransport;
     use super::super::fake::{options, sandbox};
     use super::*;
+    use crate::ServerHome;
     use crate::call::{DryRun, Limits, McpTool, Repeat, Target, ToolImplementation};
     use crate::room::UnlimitedOutput;
 
@@ -223,6 +198,54 @@ mod tests {
             refused.err().map(|refused| refused.kind),
             Some(ErrorType::PermissionError)
         );
+    }
+
+    #[test]
+    fn a_program_with_the_secret_of_a_user_has_a_home_of_its_own() {
+        let mut options = options("http://127.0.0.1:1/");
+        options.transport = McpTransport::Stdio {
+            home: ServerHome::Kept,
+            command: "/bin/true".into(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            settings: Vec::new(),
+            runtime: Vec::new(),
+            search_path: Vec::new(),
+            readable: Vec::new(),
+            writable: Vec::new(),
+            egress: Vec::new(),
+            daemon: None,
+        };
+        let own = with_secret(&options, &credential(), "of-mia");
+        let McpTransport::Stdio {
+            home, environment, ..
+        } = own.transport
+        else {
+            panic!("another transport");
+        };
+        let expected = [("FILES".to_owned(), "of-mia".to_owned())];
+        assert_eq!(
+            (home, &environment[..]),
+            (ServerHome::OfProcess, &expected[..])
+        );
+    }
+
+    #[tokio::test]
+    async fn a_secret_is_sent_only_to_the_hosts_of_its_credential() {
+        let (sandbox, _folder) = sandbox().await;
+        let connections = PersonalConnections::new(sandbox);
+        let options = options("http://127.0.0.1:1/");
+        for (hosts, expected) in [
+            (&["127.0.0.1:1"][..], None),
+            (&["api.example.com"], Some(ErrorType::PermissionError)),
+            (&[], None),
+        ] {
+            let mut call = call(&[("FILES", "of-mia")]);
+            call.egress = hosts.iter().map(|host| host.parse().unwrap()).collect();
+            let server = connections.for_call(&options, &credential(), &call);
+            let refused = server.err().map(|refused| refused.kind);
+            assert_eq!(refused, expected, "{hosts:?}");
+        }
     }
 
     #[tokio::test]

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::exchange::{ServerAnswer, ServerExchange};
+use super::interactions::InFlightCall;
 use crate::call_link::{CallEnd, CallLink};
 use crate::outcome::Failure;
 
@@ -30,11 +31,13 @@ const MAX_TASK: Duration = Duration::from_secs(24 * 3_600);
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl ServerExchange<'_> {
-    /// Follows a task to its end.
+    /// Follows a task to its end. Its call stays in flight, because the server may send messages for it between two
+    /// polls.
     pub(super) async fn follow_task(
         &self,
         link: &CallLink,
         task: Task,
+        in_flight: InFlightCall,
     ) -> Result<ServerAnswer, Failure> {
         let until = Instant::now() + MAX_TASK;
         let suggested = task.poll_interval_ms.map(Duration::from_millis);
@@ -60,6 +63,7 @@ impl ServerExchange<'_> {
                 TaskPayload::Working => Map::new(),
                 ended => {
                     open.ended();
+                    in_flight.answered();
                     return self.end_of_task(link, ended);
                 }
             };

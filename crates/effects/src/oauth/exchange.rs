@@ -10,7 +10,9 @@ use charter_contract::cause::chain;
 use charter_contract::json::{self, Profile};
 use charter_contract::visible::clean;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT as AGENT};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT as AGENT,
+};
 use reqwest::{Method, Request, StatusCode, Url};
 use serde_json::{Map, Value};
 
@@ -57,6 +59,14 @@ impl OAuthRequest {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(AGENT, HeaderValue::from_static(USER_AGENT));
         Self { request }
+    }
+
+    /// Adds a JSON body.
+    pub(super) fn with_json(mut self, body: &Value) -> Self {
+        let json = HeaderValue::from_static("application/json");
+        self.request.headers_mut().insert(CONTENT_TYPE, json);
+        *self.request.body_mut() = Some(body.to_string().into());
+        self
     }
 
     /// Adds a form, with what authenticates the client.
@@ -152,6 +162,16 @@ impl HttpAuthorizationServers {
         client: &OAuthClient,
         request: OAuthRequest,
     ) -> Result<(StatusCode, Vec<u8>), OAuthFailure> {
+        let (status, _, body) = self.exchange_whole(client, request).await?;
+        Ok((status, body))
+    }
+
+    /// As [`Self::exchange`], with the headers of the answer.
+    pub(super) async fn exchange_whole(
+        &self,
+        client: &OAuthClient,
+        request: OAuthRequest,
+    ) -> Result<(StatusCode, HeaderMap, Vec<u8>), OAuthFailure> {
         let host = host_of(request.request.url());
         let exchange = self.exchange_once(client, request.request, &host);
         match tokio::time::timeout(client.timeout, exchange).await {
@@ -165,7 +185,7 @@ impl HttpAuthorizationServers {
         client: &OAuthClient,
         request: Request,
         host: &str,
-    ) -> Result<(StatusCode, Vec<u8>), OAuthFailure> {
+    ) -> Result<(StatusCode, HeaderMap, Vec<u8>), OAuthFailure> {
         let port = request.url().port_or_known_default().unwrap_or_default();
         let bare = host.trim_matches(['[', ']']);
         let wall = EgressPolicy::public_and(client.egress.clone());
@@ -193,9 +213,9 @@ impl HttpAuthorizationServers {
             OAuthFailure::new(OAuthFault::Unavailable, message)
         };
         let response = sender.execute(request).await.map_err(unanswered)?;
-        let status = response.status();
+        let (status, headers) = (response.status(), response.headers().clone());
         match read_within(response, NOTICE_BYTES).await {
-            (body, End::Whole) => Ok((status, body)),
+            (body, End::Whole) => Ok((status, headers, body)),
             (_, End::TooLong) => {
                 let message = format!("{host} answered with more than {NOTICE_BYTES} bytes");
                 Err(OAuthFailure::new(OAuthFault::Misconfigured, message))
@@ -224,6 +244,12 @@ fn redactor(client: &OAuthClient, fields: &Fields) -> Redactor {
     let own = client.client_secret.iter();
     let own = own.map(|secret| ("client_secret".to_owned(), secret.value().to_owned()));
     Redactor::new(&fields.cloned().chain(own).collect::<Vec<_>>())
+}
+
+/// Interprets an answer without tokens in it.
+pub(super) fn plain_refusal(url: &Url, status: StatusCode, body: &[u8]) -> OAuthFailure {
+    let answer = json::decode::<Map<String, Value>>(body, Profile::NOTICE).unwrap_or_default();
+    refusal(url, status, &answer, &Redactor::new(&[]))
 }
 
 /// Interprets a refusal (RFC 6749, section 5.2). Its text is the server's: bounded, and data.

@@ -21,10 +21,15 @@ pub(super) fn authorization_url(
         let message = "the authorization server has no address at which users grant access";
         OAuthFailure::new(OAuthFault::Misconfigured, message)
     })?;
-    Ok(with_query(url, client, request))
+    Ok(with_query(url, client, endpoints, request))
 }
 
-fn with_query(mut url: Url, client: &OAuthClient, request: &AuthorizationRequest) -> String {
+fn with_query(
+    mut url: Url,
+    client: &OAuthClient,
+    endpoints: &Endpoints,
+    request: &AuthorizationRequest,
+) -> String {
     let own = [
         ("response_type", "code"),
         ("client_id", client.client_id.as_str()),
@@ -39,8 +44,12 @@ fn with_query(mut url: Url, client: &OAuthClient, request: &AuthorizationRequest
     let further = further.filter(|(name, _)| own.iter().all(|(taken, _)| name != taken));
     let mut pairs = url.query_pairs_mut();
     pairs.extend_pairs(own.iter().copied());
-    if !client.scopes.is_empty() {
-        pairs.append_pair("scope", &client.scopes.join(" "));
+    let scopes = endpoints.scopes_for(client);
+    if !scopes.is_empty() {
+        pairs.append_pair("scope", &scopes.join(" "));
+    }
+    if let Some(resource) = endpoints.resource_for(client) {
+        pairs.append_pair("resource", resource);
     }
     pairs.extend_pairs(further);
     drop(pairs);
@@ -61,7 +70,11 @@ pub(super) fn sign_out_url(
 }
 
 /// Returns the fields of a token request, without those that authenticate the client.
-pub(super) fn token_fields(client: &OAuthClient, grant: &TokenGrant) -> Fields {
+pub(super) fn token_fields(
+    client: &OAuthClient,
+    endpoints: &Endpoints,
+    grant: &TokenGrant,
+) -> Fields {
     let mut fields = Fields::new();
     let mut add = |name: &str, value: &str| fields.push((name.to_owned(), value.to_owned()));
     match grant {
@@ -102,9 +115,19 @@ pub(super) fn token_fields(client: &OAuthClient, grant: &TokenGrant) -> Fields {
         // The scopes were granted with the code.
         TokenGrant::AuthorizationCode { .. } | TokenGrant::Refresh { .. } => false,
     };
+    let own_resource = match grant {
+        TokenGrant::Exchange { .. } => None,
+        TokenGrant::ClientCredentials
+        | TokenGrant::AuthorizationCode { .. }
+        | TokenGrant::Refresh { .. } => endpoints.resource_for(client),
+    };
+    if let Some(resource) = own_resource {
+        add("resource", resource);
+    }
     if asks {
-        if !client.scopes.is_empty() {
-            add("scope", &client.scopes.join(" "));
+        let scopes = endpoints.scopes_for(client);
+        if !scopes.is_empty() {
+            add("scope", &scopes.join(" "));
         }
         for (name, value) in &client.parameters {
             add(name, value);

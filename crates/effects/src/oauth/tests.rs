@@ -34,6 +34,7 @@ fn client(stub: &HttpStub) -> OAuthClient {
         server: ServerLocation::Discovered {
             issuer: stub.url(""),
         },
+        registration: ClientRegistration::Configured,
         client_id: "charter".to_owned(),
         client_secret: Some(Secret::new(
             "s3cret+value",
@@ -41,6 +42,7 @@ fn client(stub: &HttpStub) -> OAuthClient {
         )),
         client_auth: ClientAuth::Basic,
         scopes: vec!["read".to_owned(), "offline_access".to_owned()],
+        resource: None,
         parameters: BTreeMap::from([("prompt".to_owned(), "consent".to_owned())]),
         egress: vec![stub.address().to_string().parse().unwrap()],
         plain_http: PlainHttp::Loopback,
@@ -84,6 +86,36 @@ async fn a_user_is_sent_to_the_discovered_address_with_a_challenge() {
     );
     assert_eq!(url, Ok(expected));
     assert_eq!(stub.seen().len(), 1);
+}
+
+/// Two credentials may have one issuer, and only one of them may allow connections without TLS.
+#[tokio::test]
+async fn addresses_without_tls_are_refused_to_a_credential_that_does_not_allow_them() {
+    let answer = |request: &Request, _| {
+        let issuer = format!("http://{}", request.headers["host"]);
+        let plain = "http://login.example";
+        let document = json!({
+            "issuer": issuer, "authorization_endpoint": plain, "token_endpoint": plain,
+        });
+        Reply::json(200, document.to_string())
+    };
+    let stub = HttpStub::start(answer).unwrap();
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let request = AuthorizationRequest {
+        redirect_uri: "http://127.0.0.1:1/".to_owned(),
+        state: "st".to_owned(),
+        code_challenge: "ch".to_owned(),
+        nonce: None,
+    };
+    let anywhere = OAuthClient {
+        plain_http: PlainHttp::Anywhere,
+        ..client(&stub)
+    };
+    let url = servers.authorization_url(&anywhere, &request).await;
+    assert!(url.is_ok(), "{url:?}");
+    let refused = servers.authorization_url(&client(&stub), &request).await;
+    let fault = refused.map_err(|failure| failure.fault);
+    assert_eq!(fault, Err(OAuthFault::Forbidden));
 }
 
 #[tokio::test]
@@ -241,4 +273,115 @@ fn tokens_are_not_shown_by_debug() {
         !shown.contains("secret") && !shown.contains("the-code"),
         "{shown}"
     );
+}
+
+/// A resource whose challenge names its metadata, and its authorization server with another origin's issuer.
+fn protected(metadata: fn(&str) -> serde_json::Value) -> HttpStub {
+    let answer = move |request: &Request, _: usize| {
+        let own = format!("http://{}", request.headers["host"]);
+        match request.path.as_str() {
+            "/mcp" => {
+                let challenge = format!("Bearer resource_metadata=\"{own}/meta\", scope=\"tools\"");
+                Reply::empty(401).with_header("www-authenticate", &challenge)
+            }
+            "/meta" => Reply::json(200, metadata(&own).to_string()),
+            "/.well-known/oauth-authorization-server/as" => Reply::json(
+                200,
+                json!({
+                    "issuer": format!("{own}/as"), "authorization_endpoint": format!("{own}/as/authorize"),
+                    "token_endpoint": format!("{own}/token"), "registration_endpoint": format!("{own}/register"),
+                    "code_challenge_methods_supported": ["S256"],
+                    "token_endpoint_auth_methods_supported": ["client_secret_post", "none"],
+                })
+                .to_string(),
+            ),
+            "/register" => Reply::json(201, json!({"client_id": "made-1", "client_secret": ""}).to_string()),
+            "/token" => tokens(),
+            _ => Reply::empty(404),
+        }
+    };
+    HttpStub::start(answer).unwrap()
+}
+
+fn unbound(stub: &HttpStub) -> OAuthClient {
+    OAuthClient {
+        server: ServerLocation::OfResource {
+            resource: stub.url("/mcp"),
+        },
+        registration: ClientRegistration::Dynamic,
+        client_id: String::new(),
+        client_secret: None,
+        scopes: Vec::new(),
+        parameters: BTreeMap::new(),
+        ..client(stub)
+    }
+}
+
+/// A client that nobody registered finds the server of a resource, registers itself, and names the resource in each
+/// request.
+#[tokio::test]
+async fn a_client_is_bound_to_the_server_that_a_resource_names() {
+    let stub =
+        protected(|own| json!({"resource": own, "authorization_servers": [format!("{own}/as")]}));
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let redirect = "http://127.0.0.1:1/";
+    let bound = servers
+        .bind_client(&unbound(&stub), redirect)
+        .await
+        .unwrap();
+    assert_eq!(bound.issuer, Some(stub.url("/as")));
+    assert_eq!(bound.resource, Some(stub.url("")));
+    let registered = RegisteredClient {
+        client_id: "made-1".to_owned(),
+        client_secret: None,
+        client_auth: ClientAuth::Basic,
+    };
+    assert_eq!(bound.registered, Some(registered));
+    let seen = stub.seen();
+    let order: serde_json::Value = serde_json::from_str(&body(seen.last().unwrap())).unwrap();
+    assert_eq!(
+        (
+            &order["token_endpoint_auth_method"],
+            &order["redirect_uris"]
+        ),
+        (&json!("none"), &json!([redirect]))
+    );
+    assert_eq!(
+        (&order["scope"], &order["application_type"]),
+        (&json!("tools"), &json!("native"))
+    );
+
+    let own = unbound(&stub).bound_as(&bound);
+    let request = AuthorizationRequest {
+        redirect_uri: redirect.to_owned(),
+        state: "st".to_owned(),
+        code_challenge: "ch".to_owned(),
+        nonce: None,
+    };
+    let url = servers.authorization_url(&own, &request).await.unwrap();
+    let encoded = stub.url("").replace(':', "%3A").replace('/', "%2F");
+    assert!(
+        url.contains("client_id=made-1")
+            && url.ends_with(&format!("&scope=tools&resource={encoded}")),
+        "{url}"
+    );
+    servers.request_token(&own, &code(None)).await.unwrap();
+    let seen = stub.seen();
+    let sent = body(seen.last().unwrap());
+    assert!(
+        sent.ends_with(&format!("&resource={encoded}&client_id=made-1")),
+        "{sent}"
+    );
+}
+
+#[tokio::test]
+async fn metadata_about_another_resource_is_refused() {
+    let stub = protected(
+        |own| json!({"resource": "https://other.example/mcp", "authorization_servers": [format!("{own}/as")]}),
+    );
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let refused = servers
+        .bind_client(&unbound(&stub), "http://127.0.0.1:1/")
+        .await;
+    assert_eq!(refused.unwrap_err().fault, OAuthFault::Forbidden);
 }

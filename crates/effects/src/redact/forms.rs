@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::GeneralPurpose;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use charter_contract::hex;
 use serde_json::Number;
 
 /// Shorter texts of base64 and hexadecimal digits are also ordinary words.
@@ -44,8 +45,7 @@ pub(super) fn forms(value: &str, shortest: usize) -> BTreeMap<String, FormKind> 
 
 /// Encodes a value in hexadecimal, and in both alphabets of base64 after any number of other bytes.
 fn coded(value: &[u8]) -> Vec<String> {
-    let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut coded = vec![hex];
+    let mut coded = vec![hex::encode(value)];
     for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
         coded.extend((0..3).map(|before| base64_within(value, before, engine)));
     }

@@ -5,7 +5,9 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
@@ -16,14 +18,40 @@ use crate::HostPattern;
 use crate::call::Limits;
 use crate::egress::LastRefusal;
 use crate::outcome::Failure;
+use crate::rubbish::TrashFolder;
 
 /// Open files of such a process.
 const OPEN_FILES: u64 = 1_024;
+
+/// The home of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerHome {
+    /// The folder of its name, which persists for the next start.
+    Kept,
+    /// A new folder, which is discarded with the process, so that no other process reads what it wrote.
+    OfProcess,
+}
+
+/// The folder of a process.
+struct HomeFolder {
+    path: PathBuf,
+    /// Where it is discarded; absent for a folder that persists.
+    bin: Option<Arc<TrashFolder>>,
+}
+
+impl Drop for HomeFolder {
+    fn drop(&mut self) {
+        if let Some(bin) = &self.bin {
+            bin.discard(&self.path);
+        }
+    }
+}
 
 /// The program to start, with its access.
 pub(crate) struct ServerProgram<'a> {
     /// Its name, with only characters that file names allow.
     pub(crate) name: &'a str,
+    pub(crate) home: ServerHome,
     pub(crate) command: &'a Path,
     pub(crate) arguments: &'a [String],
     pub(crate) environment: &'a [(String, String)],
@@ -50,22 +78,24 @@ pub(crate) struct ServerProcess {
     pub(crate) last_refusal: LastRefusal,
 }
 
-/// Keeps a process alive.
+/// Keeps a process alive, and then its home.
 pub(crate) struct Alive {
     _started: Started,
+    _home: HomeFolder,
 }
 
 impl Sandbox {
-    /// Starts a program in its own folder, which is its home and persists for the next start.
+    /// Starts a program in its own folder, which is its home.
     pub(crate) async fn start_server(
         &self,
         program: &ServerProgram<'_>,
     ) -> Result<ServerProcess, Failure> {
         check_variables(program.environment)?;
         check_variables(program.settings)?;
-        let folder = self.options.directory.join("servers").join(program.name);
-        fs::create_dir_all(&folder)
+        let home = self
+            .home(program)
             .map_err(|error| Failure::system(format!("creating the server's folder: {error}")))?;
+        let folder = home.path.clone();
         let variables = program.settings.iter().chain(program.environment);
         let mut writable: Vec<&Path> = program.writable.iter().map(PathBuf::as_path).collect();
         writable.push(&folder);
@@ -113,7 +143,68 @@ impl Sandbox {
             stdout,
             stderr,
             last_refusal: started.last_refusal.clone(),
-            alive: Alive { _started: started },
+            alive: Alive {
+                _started: started,
+                _home: home,
+            },
         })
+    }
+
+    fn home(&self, program: &ServerProgram<'_>) -> io::Result<HomeFolder> {
+        match program.home {
+            ServerHome::Kept => {
+                let path = self.options.directory.join("servers").join(program.name);
+                fs::create_dir_all(&path)?;
+                Ok(HomeFolder { path, bin: None })
+            }
+            ServerHome::OfProcess => {
+                let created = tempfile::Builder::new()
+                    .prefix("server-")
+                    .tempdir_in(&self.calls)?;
+                Ok(HomeFolder {
+                    path: created.keep(),
+                    bin: Some(Arc::clone(&self.rubbish)),
+                })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SandboxOptions;
+
+    fn program(home: ServerHome) -> ServerProgram<'static> {
+        ServerProgram {
+            name: "notes",
+            home,
+            command: Path::new("/bin/true"),
+            arguments: &[],
+            environment: &[],
+            settings: &[],
+            runtime: &[],
+            search_path: &[],
+            readable: &[],
+            writable: &[],
+            egress: &[],
+            daemon: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_home_of_a_process_is_its_own_and_is_discarded_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(SandboxOptions::new(folder.path())).await;
+        let sandbox = sandbox.unwrap();
+        let home = |home| sandbox.home(&program(home)).unwrap();
+        let (one, other) = (home(ServerHome::OfProcess), home(ServerHome::OfProcess));
+        assert_ne!(one.path, other.path);
+        let path = one.path.clone();
+        drop(one);
+        assert!(!path.exists() && other.path.exists());
+        let kept = home(ServerHome::Kept).path.clone();
+        assert_eq!(home(ServerHome::Kept).path, kept);
+        assert!(kept.exists());
     }
 }

@@ -11,10 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{IssuerError, IssuerOptions};
-use crate::http::{End, PlainHttp, USER_AGENT, base, read_within};
-
-/// The suffix of an issuer's name for its discovery document (OpenID Connect Discovery 1.0, section 4).
-const DISCOVERY: &str = "/.well-known/openid-configuration";
+use crate::http::{End, PlainHttp, USER_AGENT, base, openid_configuration, read_within};
 
 /// The location of an issuer's keys.
 #[derive(Debug, Clone)]
@@ -53,7 +50,7 @@ impl KeysLocation {
             Some(url) => address(url).map(Self::Given),
             None => {
                 let issuer = options.issuer.clone();
-                let document = address(&format!("{}{DISCOVERY}", issuer.trim_end_matches('/')))?;
+                let document = address(&openid_configuration(&issuer))?;
                 Ok(Self::Discovered { document, issuer })
             }
         }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use charter_contract::ids::Label;
 use charter_effects::{
-    McpServerOptions, McpServers, McpTool, McpTransport, Repeat, ToolImplementation, ToolRunner,
-    ToolSelection, TraceContext,
+    McpServerOptions, McpServers, McpTool, McpTransport, Repeat, ServerHome, ToolImplementation,
+    ToolRunner, ToolSelection, TraceContext,
 };
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -80,6 +80,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
     let options = McpServerOptions {
         name: name.clone(),
         transport: McpTransport::Stdio {
+            home: ServerHome::Kept,
             command: python,
             arguments: vec![folder.join("open/server.py").display().to_string()],
             environment: Vec::new(),
@@ -98,6 +99,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
         refresh: Duration::from_secs(300),
         trace: TraceContext::default(),
         credential: None,
+        listing: None,
         asks: false,
         offers: false,
     };

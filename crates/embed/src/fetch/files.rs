@@ -4,6 +4,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use charter_contract::hex;
 use sha2::{Digest, Sha256};
 use tokio::fs;
 
@@ -52,11 +53,7 @@ impl ModelFile {
         let Some(expected) = self.sha256 else {
             return Ok(());
         };
-        let found: String = digest
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let found = hex::encode(&digest.finalize());
         match found == expected {
             true => Ok(()),
             false => Err(SourceError::Digest {

@@ -3,9 +3,10 @@
 //! A task is not stored: it is a request with its outcome, or a mission. Its id is the id of its first request, or the
 //! mission's, so it is found again after a restart. It is visible to the user who started it and to the tenant's
 //! operators. Its state is read from the request's answer and from its runs. A reply to a request that lacked
-//! parameters is a separate request, whose id follows from the first one's; a mission accepts no replies. Must not know
-//! the protocol.
+//! parameters or an account is a separate request, whose id follows from the first one's; a mission accepts no
+//! replies. Must not know the protocol.
 
+mod accounts;
 mod begin;
 mod cancel;
 mod detail;
@@ -37,6 +38,7 @@ use crate::conversation::requests::{
 use crate::conversation::sessions::SessionService;
 use crate::execution::runs::{RunManagementService, RunViewService};
 use crate::execution::starts::RunStartService;
+use crate::identity::credentials::CredentialService;
 use crate::missions::{MissionService, MissionViewService};
 use crate::{ArtifactView, Caller, Confirmation, EngineError};
 
@@ -117,8 +119,8 @@ pub enum TaskState {
     Working,
     /// It waits for its user: for parameters, or for a confirmation of its plan.
     InputRequired,
-    /// It waits for an approver.
-    ApprovalRequired,
+    /// It waits for an approver, or for its user to connect an account.
+    AuthorizationRequired,
     /// It is done.
     Completed,
     /// It failed.
@@ -135,7 +137,9 @@ impl TaskState {
     pub fn is_final(self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::Canceled | Self::Rejected => true,
-            Self::Submitted | Self::Working | Self::InputRequired | Self::ApprovalRequired => false,
+            Self::Submitted | Self::Working | Self::InputRequired | Self::AuthorizationRequired => {
+                false
+            }
         }
     }
 
@@ -145,7 +149,7 @@ impl TaskState {
         match self {
             Self::Submitted | Self::Working => false,
             Self::InputRequired
-            | Self::ApprovalRequired
+            | Self::AuthorizationRequired
             | Self::Completed
             | Self::Failed
             | Self::Canceled
@@ -196,6 +200,7 @@ pub struct TaskContent {
 
 /// The services that tasks are read from and carried out with.
 pub(crate) struct TaskParts {
+    pub(crate) credentials: Arc<CredentialService>,
     pub(crate) sessions: Arc<SessionService>,
     pub(crate) requests: Arc<RequestService>,
     pub(crate) request_results: Arc<RequestResultService>,
@@ -213,6 +218,7 @@ pub struct TaskService {
     clock: Arc<dyn Clock>,
     news: Arc<Notify>,
     shutdown: CancellationToken,
+    credentials: Arc<CredentialService>,
     sessions: Arc<SessionService>,
     requests: Arc<RequestService>,
     request_results: Arc<RequestResultService>,
@@ -244,6 +250,7 @@ impl TaskService {
             clock,
             news,
             shutdown,
+            credentials: parts.credentials,
             sessions: parts.sessions,
             requests: parts.requests,
             request_results: parts.request_results,
@@ -277,8 +284,7 @@ impl TaskService {
     pub async fn task(&self, caller: &Caller, id: &TaskKey) -> Result<Task, EngineError> {
         match id {
             TaskKey::Request(id) => {
-                let thread = self.thread(caller, id).await?;
-                let outline = self.outline(&thread).await?;
+                let (thread, outline) = self.continued(caller, id).await?;
                 self.detail(caller, thread, outline).await
             }
             TaskKey::Mission(id) => {

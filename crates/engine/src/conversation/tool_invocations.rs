@@ -289,6 +289,7 @@ mod tests {
             code: "guardrail_blocked".to_owned(),
             message: "not at night".to_owned(),
             retryable: false,
+            account: None,
         };
         let step = charter_contract::ids::StepId::parse("step-001").unwrap();
         let cause = StopCause::Failure { step, failure };

@@ -96,6 +96,7 @@ impl ConversationServices {
             request_views: Arc::clone(&request_views),
         });
         let tasks = TaskParts {
+            credentials: Arc::clone(&below.credentials),
             sessions: Arc::clone(&sessions),
             requests: Arc::clone(&requests),
             request_results: Arc::clone(&request_results),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use charter_contract::bounds::LINKED_CALLS;
 use charter_contract::ids::{RunId, TenantId, UserId};
-use charter_effects::CallLink;
+use charter_effects::{CallClient, CallLink, LinkMemory};
 
 use crate::Caller;
 
@@ -22,18 +22,28 @@ struct KeptLink {
     since: Instant,
 }
 
-/// The links of this process, by run.
+/// The links of this process, by run, and the memory that they share.
 #[derive(Debug, Default)]
-pub(crate) struct CallLinks(Mutex<BTreeMap<String, KeptLink>>);
+pub(crate) struct CallLinks {
+    by_run: Mutex<BTreeMap<String, KeptLink>>,
+    memory: LinkMemory,
+}
 
 impl CallLinks {
     fn links(&self) -> MutexGuard<'_, BTreeMap<String, KeptLink>> {
         // Every change is one step, so a panic of a holder leaves the map whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the link of a run that is about to start. Without room it is not kept, and the client takes no part.
-    pub(super) fn keep(&self, run: &RunId, caller: &Caller, link: &CallLink) {
+    /// Makes and keeps the link of a run that is about to start. Without room it is not kept, and the client takes no
+    /// part.
+    pub(super) fn link(&self, run: &RunId, caller: &Caller, client: CallClient) -> CallLink {
+        let link = CallLink::new(client, self.memory.clone());
+        self.keep(run, caller, &link);
+        link
+    }
+
+    fn keep(&self, run: &RunId, caller: &Caller, link: &CallLink) {
         let mut links = self.links();
         links.retain(|_, kept| !kept.link.is_idle() || kept.since.elapsed() < KEPT);
         if links.len() >= LINKED_CALLS
@@ -82,7 +92,6 @@ fn oldest_idle(links: &BTreeMap<String, KeptLink>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use charter_effects::CallClient;
     use uuid::Uuid;
 
     use super::*;
@@ -97,8 +106,7 @@ mod tests {
     #[test]
     fn a_link_belongs_to_its_caller_and_to_the_effects_of_its_run() {
         let (linked, run) = (CallLinks::default(), RunId::from_uuid(Uuid::now_v7()));
-        let link = CallLink::new(CallClient::default());
-        linked.keep(&run, &caller("ann"), &link);
+        let link = linked.link(&run, &caller("ann"), CallClient::default());
         assert_eq!(linked.link_of(&run, &caller("ann")), Some(link.clone()));
         assert_eq!(linked.link_of(&run, &caller("bob")), None);
         let effect = format!("{run}/step-001");
@@ -109,20 +117,14 @@ mod tests {
     #[test]
     fn a_link_that_is_not_in_use_makes_room_for_another() {
         let (linked, ann) = (CallLinks::default(), caller("ann"));
-        let mut in_use = Vec::new();
-        for _ in 0..LINKED_CALLS {
-            let link = CallLink::new(CallClient::default());
-            linked.keep(&RunId::from_uuid(Uuid::now_v7()), &ann, &link);
-            in_use.push(link);
-        }
-        let (more, link) = (
-            RunId::from_uuid(Uuid::now_v7()),
-            CallLink::new(CallClient::default()),
-        );
-        linked.keep(&more, &ann, &link);
+        let made = |run: &RunId| linked.link(run, &ann, CallClient::default());
+        let run = || RunId::from_uuid(Uuid::now_v7());
+        let mut in_use: Vec<CallLink> = (0..LINKED_CALLS).map(|_| made(&run())).collect();
+        let more = run();
+        drop(made(&more));
         assert_eq!(linked.link_of(&more, &ann), None);
         in_use.pop();
-        linked.keep(&more, &ann, &link);
+        let link = made(&more);
         assert_eq!(linked.link_of(&more, &ann), Some(link));
     }
 }

@@ -53,8 +53,7 @@ impl LinkedCallService {
         // The run's id has to be known before the run starts, because its effect begins at once.
         let key = IdempotencyKey::parse(&self.ids.uuid().to_string())?;
         let run = RunId::from_uuid(key.id(caller, "start_run"));
-        let link = CallLink::new(client);
-        self.linked.keep(&run, caller, &link);
+        let link = self.linked.link(&run, caller, client);
         let plan = SubmittedPlan::Call {
             plan: PlanId::from_uuid(self.ids.uuid()),
             tool,

@@ -6,6 +6,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::validate::nearest;
 use charter_contract::violation::Violation;
 use charter_domain::parameters::ParameterFault;
+use charter_domain::run::MissingAccount;
 use charter_effects::ModelFailure;
 use charter_search::QueryError;
 use charter_store::StoreError;
@@ -68,6 +69,25 @@ impl EngineError {
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
         self
+    }
+
+    /// Adds the account that a call lacked to the details.
+    #[must_use]
+    pub fn lacking(mut self, account: &MissingAccount) -> Self {
+        let details = self.details.get_or_insert_with(|| json!({}));
+        details["credential"] = json!(account.credential);
+        if let Some(url) = &account.connect_url {
+            details["connect_url"] = json!(url);
+        }
+        self
+    }
+
+    /// Returns the account that a call lacked, if that is the failure.
+    #[must_use]
+    pub fn missing_account(&self) -> Option<MissingAccount> {
+        let details = self.details.as_ref();
+        let details = details.filter(|_| self.code == ErrorCode::CredentialRequired);
+        MissingAccount::deserialize(details?).ok()
     }
 
     /// Adds the cause.

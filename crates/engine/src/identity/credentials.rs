@@ -10,6 +10,7 @@ mod form;
 mod shared_token;
 mod stored_tokens;
 mod user_token;
+mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, TenantId, UserId};
 use charter_contract::time::Timestamp;
+use charter_domain::run::MissingAccount;
 use charter_effects::AuthorizationServers;
 use charter_store::connected_account::{AccountKey, ConnectedAccount};
 use charter_store::outbox::NewMessage;
@@ -282,17 +284,26 @@ impl CredentialService {
     /// Returns the error for a user who has not connected an account, with the link for doing so.
     fn required(&self, key: &AccountKey, why: &str) -> EngineError {
         let (name, user) = (&key.credential, &key.user_id);
-        let url = self.connect_url(name);
-        let how = match &url {
+        let credential = self.credential(&key.tenant_id, name);
+        let is_exchanged = credential.is_ok_and(|credential| match &credential.definition.kind {
+            CredentialKind::TokenExchange(_) => true,
+            CredentialKind::Static(_)
+            | CredentialKind::ClientCredentials(_)
+            | CredentialKind::AuthorizationCode(_) => false,
+        });
+        let account = MissingAccount {
+            credential: name.clone(),
+            connect_url: self.connect_url(name).filter(|_| !is_exchanged),
+        };
+        let how = match &account.connect_url {
+            _ if is_exchanged => {
+                "send a request with a current token of the identity provider".to_owned()
+            }
             Some(url) => format!("open {url} or run `charter credential connect {name}`"),
             None => format!("run `charter credential connect {name}`"),
         };
         let message = format!("the account `{name}` of `{user}` {why}; as that user, {how}");
-        let mut details = json!({"credential": name});
-        if let Some(url) = url {
-            details["connect_url"] = json!(url);
-        }
-        EngineError::new(ErrorCode::CredentialRequired, message).with_details(details)
+        EngineError::new(ErrorCode::CredentialRequired, message).lacking(&account)
     }
 }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{AssignmentId, TaskId, UserId};
+use charter_contract::mission::AssignmentState;
 use charter_contract::mission::task_graph::Role;
 use charter_domain::run::{ErrorKind, StepFailure};
 use charter_store::assignment::{AssignmentOffer, AssignmentRecord};
@@ -173,6 +174,11 @@ fn no_result(record: &AssignmentRecord) -> StepFailure {
         record.offer.role,
         record.offer.expires_at,
     );
+    if record.state == AssignmentState::Closed {
+        let message =
+            format!("the {role}'s assignment `{id}` was closed, because the mission was stopped");
+        return failure(ErrorKind::SystemError, ErrorCode::Cancelled, message);
+    }
     let message = match &record.lease {
         Some(lease) => format!(
             "the agent `{}` claimed the {role}'s assignment `{id}`, but submitted no valid result before {end}",

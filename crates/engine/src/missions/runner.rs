@@ -80,6 +80,7 @@ impl StageRunnerFactory for MissionStageService {
     }
 }
 
+#[async_trait]
 impl StageRunner for MissionContext {
     fn kind_id(&self) -> &str {
         self.kind.mission_type.as_str()
@@ -162,6 +163,13 @@ impl StageRunner for MissionContext {
             Some(output) => self.take(&output.artifacts),
             None => Ok(Vec::new()),
         }
+    }
+
+    async fn stop_waiting(&self, tenant: &TenantId) -> Result<(), EngineError> {
+        let assignments = &self.stages.assignments;
+        assignments
+            .close_all(tenant, &self.envelope.mission_id)
+            .await
     }
 }
 

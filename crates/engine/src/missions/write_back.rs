@@ -151,6 +151,7 @@ fn undelivered(failed: &DeliveryFailed) -> StepFailure {
         code: code.to_owned(),
         message: failed.message.clone(),
         retryable,
+        account: None,
     };
     let tool_failed = ErrorCode::ToolFailed.as_str();
     match failed.fault {

@@ -262,13 +262,23 @@ fn admit(
         (Location::Web(first), Location::Web(web))
             if (first.scheme, &first.authority) == (web.scheme, &web.authority) =>
         {
-            match web.path.starts_with(first.folder()) && !web.path.contains("/..") {
+            match web.path.starts_with(first.folder()) && is_literal(&web.path) {
                 true => Ok(()),
                 false => Err(LocationError::Outside),
             }
         }
         (_, Location::Web(_)) => Err(LocationError::OtherHost),
     }
+}
+
+/// Whether a path leads where its letters say, for every program that reads it: it has no dots to resolve, neither
+/// plain nor encoded, and no letter that some programs leave out or take for a slash.
+fn is_literal(path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    decoded(path).is_some_and(|path| {
+        !path.contains(|c: char| c == '\\' || c.is_control())
+            && path.split('/').all(|name| !matches!(name, "." | ".."))
+    })
 }
 
 fn decoded(text: &str) -> Option<String> {

@@ -78,6 +78,10 @@ fn other_hosts_are_refused_unless_they_are_allowed() {
         ),
         ("/other.yaml", &[], &[]),
         ("../pet.yaml", &[], &[]),
+        ("https://api.example/specs/v1/../x.yaml", &[], &[]),
+        ("https://api.example/specs/v1/%2e%2e/x.yaml", &[], &[]),
+        ("https://api.example/specs/v1/a\\..\\..\\x.yaml", &[], &[]),
+        ("https://api.example/specs/v1/.\t./x.yaml", &[], &[]),
         ("http://api.example/specs/v1/pet.yaml", &[], &[]),
         ("https://other.example/pet.yaml", &[], &[]),
         (
@@ -147,6 +151,24 @@ fn the_address_of_a_server_has_its_host_and_no_own_port() {
     ] {
         assert_eq!(server(refused), Err(LocationError::NoAddress), "{refused}");
     }
+}
+
+/// Each of them is a request, also if it fails.
+#[test]
+fn a_document_asks_for_a_bounded_number_of_others() {
+    let references: Vec<serde_json::Value> = (0..2 * IMPORT_DOCUMENTS)
+        .map(|number| serde_json::json!({ "$ref": format!("{number:05}.json") }))
+        .collect();
+    let text = serde_json::Value::from(references).to_string();
+    let mut documents = set(Location::file("a.json"), &text, &[]);
+    let wanted = documents.wanted();
+    assert_eq!(wanted.len(), IMPORT_DOCUMENTS - 1);
+    for location in wanted {
+        documents.refuse(location, "absent");
+    }
+    assert!(documents.wanted().is_empty());
+    let beyond = documents.target(0, "00999.json").unwrap_err().to_string();
+    assert!(beyond.contains("IMPORT_DOCUMENTS"), "{beyond}");
 }
 
 #[test]

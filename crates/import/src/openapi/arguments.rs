@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use charter_contract::bounds::PARAMETERS;
 use charter_contract::http_header::is_of_client;
 use serde_json::{Map, Value, json};
 
@@ -31,6 +32,11 @@ pub(super) struct ArgumentList {
 impl ArgumentList {
     /// Adds an argument. Its name is that of the request as far as it can be a name here.
     pub(super) fn add(&mut self, argument: Argument) {
+        if self.arguments.len() > PARAMETERS {
+            // The operation is left out, so the name does not matter.
+            self.arguments.push(argument);
+            return;
+        }
         let own = argument_name(&argument.wire_name);
         let name = match self.names.contains(&own) {
             false => own,
@@ -82,6 +88,11 @@ fn argument_name(wire_name: &str) -> String {
     }
 }
 
+/// The reason why an operation with so many arguments is left out.
+pub(super) fn too_many(count: usize) -> String {
+    format!("it has {count} arguments; the limit PARAMETERS is {PARAMETERS}")
+}
+
 /// Reads the parameters of a path and of one of its operations; the operation's own replace those of the path.
 pub(super) fn add_parameters<'d>(
     reader: &OperationReader<'_, 'd>,
@@ -104,6 +115,9 @@ pub(super) fn add_parameters<'d>(
             }
             Err(error) => list.note(format!("a parameter is left out: {error}")),
         }
+    }
+    if parameters.len() > PARAMETERS {
+        return Err(too_many(parameters.len()));
     }
     let mut placed = path_parameters(path)?;
     let mut ordered: Vec<(usize, Part<'d>)> = parameters.into_values().collect();

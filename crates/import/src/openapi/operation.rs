@@ -3,7 +3,7 @@
 use charter_contract::bounds::PARAMETERS;
 use charter_contract::catalogue::tool::HttpMethod;
 
-use super::arguments::{ArgumentList, add_parameters};
+use super::arguments::{ArgumentList, add_parameters, too_many};
 use super::body::add_body;
 use super::reader::OperationReader;
 use super::{output, pagination};
@@ -54,10 +54,7 @@ pub(super) fn read<'d>(
         }
     };
     if list.arguments.len() > PARAMETERS {
-        let count = list.arguments.len();
-        return Err(format!(
-            "it has {count} arguments; the limit PARAMETERS is {PARAMETERS}"
-        ));
+        return Err(too_many(list.arguments.len()));
     }
     let successes = output::successes(reader, operation);
     let credentials = reader

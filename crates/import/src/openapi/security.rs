@@ -1,7 +1,9 @@
 //! Credentials: security schemes and the requirements of operations. A credential is a variable that the operator sets
 //! and grants; no value of one is ever read here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use charter_contract::bounds::TOOL_CREDENTIALS;
 
 use super::Dialect;
 use crate::api::{Credential, CredentialUse};
@@ -46,28 +48,28 @@ impl SecuritySchemes {
                 .and_then(|components| components.member("securitySchemes")),
         };
         let mut by_name = BTreeMap::new();
-        let mut known: Vec<String> = Vec::new();
+        let mut names = VariableNames::default();
         for (name, scheme) in schemes.into_iter().flat_map(Part::members) {
             let support = match documents.follow(scheme) {
-                Ok(scheme) => support(name, scheme, variable(prefix, name, &known)),
+                Ok(scheme) => support(name, scheme, names.free(prefix, name)),
                 Err(error) => SchemeSupport::None(error.to_string()),
             };
             if let SchemeSupport::Variable { variable, .. } = &support {
-                known.push(variable.clone());
+                names.taken.insert(variable.clone());
             }
             by_name.insert(name.to_owned(), support);
         }
         Self { by_name }
     }
 
-    /// Returns the credential of a variable.
-    pub(super) fn credential(&self, wanted: &str) -> Option<&Credential> {
-        self.by_name.values().find_map(|support| match support {
+    /// Returns the credentials, each with its variable.
+    pub(super) fn credentials(&self) -> impl Iterator<Item = (&String, &Credential)> {
+        self.by_name.values().filter_map(|support| match support {
             SchemeSupport::Variable {
                 variable,
                 credential,
-            } if variable == wanted => Some(credential),
-            SchemeSupport::Variable { .. } | SchemeSupport::None(_) => None,
+            } => Some((variable, credential)),
+            SchemeSupport::None(_) => None,
         })
     }
 
@@ -96,6 +98,12 @@ impl SecuritySchemes {
 
     fn variables(&self, alternative: Part<'_>) -> Result<Vec<String>, String> {
         let mut variables = Vec::new();
+        let count = alternative.members().count();
+        if count > TOOL_CREDENTIALS {
+            return Err(format!(
+                "calls cannot authenticate by {count} schemes together; the limit TOOL_CREDENTIALS is {TOOL_CREDENTIALS}"
+            ));
+        }
         for (name, _) in alternative.members() {
             match self.by_name.get(name) {
                 Some(SchemeSupport::Variable { variable, .. }) => variables.push(variable.clone()),
@@ -113,20 +121,34 @@ impl SecuritySchemes {
     }
 }
 
-/// Returns the name of a scheme's variable, which no other scheme has.
-fn variable(prefix: &str, scheme: &str, known: &[String]) -> String {
-    let name = snake(&format!("{prefix} {scheme}"), MAX_VARIABLE);
-    let mut name = name.to_ascii_uppercase();
-    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        name.insert_str(0, "API_");
+/// The names of variables.
+#[derive(Debug, Default)]
+struct VariableNames {
+    taken: BTreeSet<String>,
+    /// The number from which a name may be free, by the name without a number.
+    numbers: BTreeMap<String, usize>,
+}
+
+impl VariableNames {
+    /// Returns the name of a scheme's variable, which no other scheme has.
+    fn free(&mut self, prefix: &str, scheme: &str) -> String {
+        let name = snake(&format!("{prefix} {scheme}"), MAX_VARIABLE);
+        let mut base = name.to_ascii_uppercase();
+        if !base.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            base.insert_str(0, "API_");
+        }
+        if !self.taken.contains(&base) {
+            return base;
+        }
+        let number = self.numbers.entry(base.clone()).or_insert(2);
+        loop {
+            let name = format!("{base}_{number}");
+            if !self.taken.contains(&name) {
+                return name;
+            }
+            *number += 1;
+        }
     }
-    let base = name.clone();
-    let mut number = 2;
-    while known.contains(&name) {
-        name = format!("{base}_{number}");
-        number += 1;
-    }
-    name
 }
 
 fn support(name: &str, scheme: Part<'_>, variable: String) -> SchemeSupport {

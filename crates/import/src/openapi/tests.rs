@@ -1,3 +1,4 @@
+use charter_contract::bounds::{PARAMETERS, TOOL_CREDENTIALS};
 use charter_contract::catalogue::tool::{BodyFormat, HttpMethod};
 use serde_json::{Value, json};
 
@@ -392,6 +393,34 @@ fn security_that_calls_cannot_express_is_noted() {
         api.operations[0].notes,
         ["calls cannot authenticate by `cert`: its type `mutualTLS` is not supported"]
     );
+}
+
+/// Many schemes and parameters may have one name in Charter.
+#[test]
+fn hostile_numbers_of_parameters_and_schemes_are_bounded() {
+    let parameter = |number| json!({"in": "query", "name": "ä".repeat(number), "schema": {}});
+    let parameters: Vec<Value> = (1..=PARAMETERS + 1).map(parameter).collect();
+    let mut document = with_path("/a", &json!({"get": {"parameters": parameters}}));
+    let names = (1..=2_000).map(|number| "ä".repeat(number % 50) + &"ö".repeat(number / 50));
+    let schemes: BTreeMap<String, Value> = names
+        .map(|name| (name, json!({"type": "http", "scheme": "basic"})))
+        .collect();
+    let together: BTreeMap<&String, Value> = schemes
+        .keys()
+        .take(TOOL_CREDENTIALS + 1)
+        .map(|name| (name, json!([])))
+        .collect();
+    document["paths"]["/b"] = json!({"get": {"security": [together]}});
+    document["components"] = json!({"securitySchemes": schemes});
+    let api = read_value(&document);
+    let reason = api.left_out[0].reason.as_str();
+    assert_eq!(
+        reason,
+        "it has 1001 arguments; the limit PARAMETERS is 1000"
+    );
+    assert_eq!(api.operations[0].credentials, [""; 0]);
+    let note = api.operations[0].notes[0].as_str();
+    assert!(note.contains("TOOL_CREDENTIALS"), "{note}");
 }
 
 #[test]

@@ -74,10 +74,7 @@ pub(super) fn named(operations: &[Operation]) -> Vec<NamedOperation<'_>> {
         let name = [own, snake(&by_path, MAX_NAME)]
             .into_iter()
             .find(|name| !name.is_empty() && !used.contains(name))
-            .unwrap_or_else(|| {
-                let name = snake(&by_path, MAX_NAME - 20);
-                format!("{name}_{}", short_digest(&by_path))
-            });
+            .unwrap_or_else(|| unused(&by_path, &used));
         used.insert(name.clone());
         names[at] = name;
     }
@@ -90,6 +87,17 @@ pub(super) fn named(operations: &[Operation]) -> Vec<NamedOperation<'_>> {
             name,
         })
         .collect()
+}
+
+/// Returns a name with a digest, which no operation has: another operation may have chosen a name with one.
+fn unused(by_path: &str, used: &BTreeSet<String>) -> String {
+    let name = snake(by_path, MAX_NAME - 20);
+    let digests = (0_u64..).map(|number| match number {
+        0 => short_digest(by_path),
+        number => short_digest(&format!("{by_path} {number}")),
+    });
+    let mut names = digests.map(|digest| format!("{name}_{digest}"));
+    names.find(|name| !used.contains(name)).unwrap_or_default()
 }
 
 fn short_digest(text: &str) -> String {
@@ -144,6 +152,22 @@ mod tests {
         let mut turned = names(&turned);
         turned.reverse();
         assert_eq!(turned, names(&operations));
+    }
+
+    #[test]
+    fn a_name_with_a_digest_that_another_operation_chose_is_not_used_again() {
+        let chosen = format!("get_c_{}", short_digest("GET /c"));
+        let operations = [
+            operation("GET", "/a", Some("get_c")),
+            operation("GET", "/b", Some(&chosen)),
+            operation("GET", "/c", Some("get_c")),
+        ];
+        let names: BTreeSet<String> = named(&operations)
+            .into_iter()
+            .map(|named| named.name)
+            .collect();
+        assert_eq!(names.len(), 3, "{names:?}");
+        assert!(names.contains(&chosen), "{names:?}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::error::{A2aError, Kind};
 use super::show;
+use crate::operations;
 use crate::state::AppState;
 
 /// The field of a data part with an action on assignments.
@@ -52,6 +53,19 @@ enum Action {
     },
 }
 
+impl Action {
+    /// Returns the REST operation with the same access rule.
+    const fn operation(&self) -> &'static str {
+        match self {
+            Self::List { .. } => "list_mission_assignments",
+            Self::Claim { .. } => "claim_mission_assignment",
+            Self::Get { .. } => "get_mission_assignment",
+            Self::Submit { .. } => "submit_mission_assignment",
+            Self::Release { .. } => "release_mission_assignment",
+        }
+    }
+}
+
 /// Carries out the action of a message; returns the answer of `SendMessage`.
 pub(super) async fn answer(
     state: &AppState,
@@ -65,6 +79,7 @@ pub(super) async fn answer(
             .collect();
         A2aError::of_violations(&found)
     })?;
+    operations::admit(action.operation(), caller).map_err(|error| A2aError::of_engine(&error))?;
     let done = carried_out(state, caller, action).await;
     let done = done.map_err(|error| {
         let conflict = Kind::Own(ErrorCode::IllegalTransition);
@@ -118,4 +133,29 @@ async fn carried_out(
                 .await?
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operations::{RequiredPermission, required_permission};
+
+    #[test]
+    fn each_action_needs_the_scopes_of_its_rest_operation() {
+        let lease = "lease-00000000-0000-0000-0000-000000000000";
+        let id = "asg-00000000-0000-0000-0000-000000000000";
+        for action in [
+            json!({"action": "list"}),
+            json!({"action": "claim", "assignment_id": id}),
+            json!({"action": "get", "assignment_id": id}),
+            json!({"action": "submit", "assignment_id": id, "lease_id": lease}),
+            json!({"action": "release", "assignment_id": id, "lease_id": lease}),
+        ] {
+            let read: Action = serde_json::from_value(action.clone()).unwrap();
+            let rule = required_permission(read.operation());
+            let is_scoped =
+                matches!(rule, Some(RequiredPermission::Scopes(scopes)) if !scopes.is_empty());
+            assert!(is_scoped, "{action}");
+        }
+    }
 }

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use charter_contract::hex;
 use charter_engine::{Caller, CredentialId};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -54,12 +55,7 @@ pub(super) async fn public(
         }
     };
     let body = card.to_string();
-    let hash = Sha256::digest(&body);
-    let hash: String = hash
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = hex::encode(&Sha256::digest(&body)[..16]);
     let tag = format!("\"{hash}\"");
     let known = headers
         .get(IF_NONE_MATCH)

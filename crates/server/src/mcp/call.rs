@@ -27,7 +27,7 @@ const STATE_TTL: Duration = Duration::from_secs(3_600);
 
 /// One call.
 pub(super) struct Call {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     engine: Arc<Engine>,
     pub(super) caller: Caller,
     pub(super) context: RequestContext<RoleServer>,

@@ -16,6 +16,9 @@ use super::question::{AnswerOutcome, PendingQuestion};
 use super::settle::{MAX_QUESTIONS, QuestionOutcome, WorkStatus, task};
 use super::work::{WorkReport, WorkSubject};
 
+/// The key of the server's own description in the metadata of a result.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
 /// How far a call has come.
 pub(super) enum LinkedOutcome {
     /// The server answered, and the run has ended.
@@ -227,14 +230,10 @@ impl LinkedCall {
         Ok(InputRequiredResult::new(Some(requests), Some(state)))
     }
 
-    /// The outcome of a run that has ended, or waits for another person. The server's answer counts only if the run
-    /// accepted it.
+    /// The outcome of a run that has ended, or waits for another person.
     fn outcome(&self, call: &Call, work: WorkReport) -> LinkedOutcome {
         let end = self.link.as_ref().and_then(CallLink::end);
-        let end = end.filter(|end| match end {
-            CallEnd::Error(_) => true,
-            CallEnd::Result(result) => !work.has_failed() || is_failure(result),
-        });
+        let end = end.and_then(|end| accepted(end, work.has_failed()));
         match end {
             Some(end) if work.status != RunStatus::Working && work.waits_for.is_none() => {
                 call.engine().linked_calls().forget(&call.caller, &self.run);
@@ -245,8 +244,23 @@ impl LinkedCall {
     }
 }
 
+/// Returns the answer of a tool's server as the client gets it, if the run accepted it: a run that failed accepts only
+/// failures. Metadata about the server would name another server than this one.
+pub(super) fn accepted(end: CallEnd, has_failed: bool) -> Option<CallEnd> {
+    match end {
+        CallEnd::Error(_) => Some(end),
+        CallEnd::Result(result) if has_failed && !is_failure(&result) => None,
+        CallEnd::Result(mut result) => {
+            if let Some(Value::Object(meta)) = result.get_mut("_meta") {
+                meta.remove(SERVER_INFO);
+            }
+            Some(CallEnd::Result(result))
+        }
+    }
+}
+
 /// Whether a tool's result is a failure of the tool.
-pub(super) fn is_failure(result: &Map<String, Value>) -> bool {
+fn is_failure(result: &Map<String, Value>) -> bool {
     result.get("isError") == Some(&Value::Bool(true))
 }
 
@@ -294,6 +308,17 @@ mod tests {
 
     fn object(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn an_answer_that_the_run_refused_is_not_passed_on_and_names_no_other_server() {
+        let result = |value: Value| CallEnd::Result(object(&value));
+        let named = json!({"content": [], "_meta": {SERVER_INFO: {"name": "files"}, "a": 1}});
+        let shown = json!({"content": [], "_meta": {"a": 1}});
+        assert_eq!(accepted(result(named.clone()), false), Some(result(shown)));
+        assert_eq!(accepted(result(named), true), None);
+        let failure = result(json!({"content": [], "isError": true}));
+        assert_eq!(accepted(failure.clone(), true), Some(failure));
     }
 
     #[test]

@@ -245,7 +245,12 @@ async fn document<T: DeserializeOwned>(
 /// The error for work that has no result yet, or failed.
 fn unread(work: &WorkReport) -> EngineError {
     match (&work.failure, &work.waits_for) {
-        (Some(failure), _) => EngineError::new(ErrorCode::ToolFailed, failure.clone()),
+        (Some(failure), _) => match &work.account {
+            Some(account) => {
+                EngineError::new(ErrorCode::CredentialRequired, failure.clone()).lacking(account)
+            }
+            None => EngineError::new(ErrorCode::ToolFailed, failure.clone()),
+        },
         (None, Some(waits)) => EngineError::new(ErrorCode::ApprovalRequired, waits.hint.clone()),
         (None, None) => goes_on(&work.id),
     }

@@ -29,9 +29,6 @@ use super::work::WorkReport;
 use super::{ListMode, Mcp, span_of};
 use crate::operations;
 
-/// The key of the server's own description in the metadata of a result.
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-
 impl Mcp {
     /// The pinned documents that a caller may use, if the engine is loaded or has to be.
     pub(super) async fn pinned(
@@ -171,9 +168,12 @@ fn playbook_schema(playbook: &Playbook) -> JsonObject {
 /// Calls a pinned document.
 async fn call_document(
     entry: PinnedEntry,
-    call: Call,
+    mut call: Call,
     arguments: JsonObject,
 ) -> Result<CallToolResponse, ErrorData> {
+    if let Err(error) = call.await_account().await {
+        return call.refused(&error);
+    }
     let called = async {
         match &entry.document {
             PinnedDocument::Tool(tool) => call_tool(&call, tool.document(), arguments).await,
@@ -191,7 +191,7 @@ async fn call_document(
     };
     match until_cancelled(&call, called).await {
         Ok(response) => response,
-        Err(error) => Ok(call.failed(&error).into()),
+        Err(error) => call.refused(&error),
     }
 }
 
@@ -209,20 +209,20 @@ async fn call_tool(
     Ok(match linked.follow(call).await? {
         LinkedOutcome::Ended(CallEnd::Result(result)) => Ok(result_of(result)?.into()),
         LinkedOutcome::Ended(CallEnd::Error(error)) => Err(protocol_error_of(error)?),
-        LinkedOutcome::Report(work) => Ok(report(tool, *work)?.into()),
+        LinkedOutcome::Report(work) => match call.lacks_account(&work) {
+            Some(error) => return Err(error),
+            None => Ok(report(tool, *work)?.into()),
+        },
         LinkedOutcome::Asks(asks) => Ok(asks.into()),
         LinkedOutcome::Task(task) => Ok((*task).into()),
     })
 }
 
-/// Reads a result of a server. Its metadata about the server would name another server than this one.
+/// Reads a result of a server.
 fn result_of(result: JsonObject) -> Result<CallToolResult, EngineError> {
     let mut result = CallToolResult::deserialize(Value::Object(result))
         .map_err(|error| EngineError::internal("reading a tool's result", error))?;
     result.result_type.get_or_insert(ResultType::COMPLETE);
-    if let Some(meta) = &mut result.meta {
-        meta.remove(SERVER_INFO);
-    }
     Ok(result)
 }
 

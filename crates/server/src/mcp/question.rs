@@ -112,6 +112,10 @@ pub(super) enum PendingQuestion {
         run: RunId,
         keys: Vec<String>,
     },
+    /// Whether the user opens the page for connecting an account.
+    Connect {
+        credential: Label,
+    },
 }
 
 /// The outcome of an answer.
@@ -267,13 +271,14 @@ impl PendingQuestion {
             Self::Confirm { digest, .. } => format!("confirm {digest}"),
             Self::Approve { approval, .. } => format!("approve {approval}"),
             Self::Server { run, .. } => format!("answer {run}"),
+            Self::Connect { credential } => format!("connect {credential}"),
         }
     }
 
     /// The run of the question. One without a run belongs to another tool.
     pub(super) fn run(&self) -> Result<&RunId, EngineError> {
         match self {
-            Self::Skill { .. } | Self::Choose => Err(foreign_state()),
+            Self::Skill { .. } | Self::Choose | Self::Connect { .. } => Err(foreign_state()),
             Self::Give { run }
             | Self::Confirm { run, .. }
             | Self::Approve { run, .. }
@@ -300,8 +305,8 @@ impl PendingQuestion {
         }
         match self {
             Self::Skill { .. } | Self::Choose => Ok(AnswerOutcome::Values(content)),
-            // The call of the server takes these answers itself.
-            Self::Server { .. } => Err(foreign_state()),
+            // The call takes these answers itself.
+            Self::Server { .. } | Self::Connect { .. } => Err(foreign_state()),
             Self::Give { run } => {
                 let missing = engine
                     .run_management()

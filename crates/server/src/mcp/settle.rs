@@ -149,7 +149,10 @@ impl WorkSubject {
                 return Ok(ToolReply::Task(CreateTaskResult::new(task)));
             }
             let Some(question) = standing.question_for(call) else {
-                return Ok(reply(standing.work));
+                return match call.lacks_account(&standing.work) {
+                    Some(error) => Err(error),
+                    None => Ok(reply(standing.work)),
+                };
             };
             match call.ask(question).await? {
                 QuestionOutcome::Applied(AnswerOutcome::Acted | AnswerOutcome::Values(_)) => {}

@@ -55,13 +55,18 @@ impl ToolEntry {
     /// Carries out a tool; a client that cancels stops what it started.
     pub(super) async fn run(
         &'static self,
-        call: Call,
+        mut call: Call,
         arguments: JsonObject,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Err(error) = call.await_account().await {
+            return call.refused(&error);
+        }
         let call = Arc::new(call);
         let working = (self.call)(Arc::clone(&call), arguments);
-        let answer = until_cancelled(&call, working).await;
-        Ok(answer.unwrap_or_else(|error| call.failed(&error).into()))
+        match until_cancelled(&call, working).await {
+            Ok(answer) => Ok(answer),
+            Err(error) => call.refused(&error),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::call::{Call, ElicitationMode};
 use super::failure::{error_result, invalid_params};
-use super::linked::{fitting, input_requests, is_failure};
+use super::linked::{accepted, fitting, input_requests};
 use super::settle::{WorkStatus, parse_elicit_result, task};
 use super::work::{WorkReport, WorkSubject};
 
@@ -105,13 +105,12 @@ fn linked_payload(
         work.status,
         RunStatus::Aborted | RunStatus::Stopping | RunStatus::Paused
     ) && standing.question.is_none();
-    Ok(match link.end().filter(|_| has_ended) {
-        Some(CallEnd::Result(result)) if !work.has_failed() || is_failure(&result) => {
-            Some(TaskPayload::Completed { result })
-        }
-        Some(CallEnd::Error(error)) => Some(TaskPayload::Failed { error }),
-        Some(CallEnd::Result(_)) | None => None,
-    })
+    let end = link.end().filter(|_| has_ended);
+    let end = end.and_then(|end| accepted(end, work.has_failed()));
+    Ok(end.map(|end| match end {
+        CallEnd::Result(result) => TaskPayload::Completed { result },
+        CallEnd::Error(error) => TaskPayload::Failed { error },
+    }))
 }
 
 fn payload_of(call: &Call, standing: &WorkStatus) -> Result<TaskPayload, EngineError> {

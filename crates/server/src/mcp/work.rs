@@ -8,10 +8,10 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId, RunId};
 use charter_contract::run_status::RunStatus;
 use charter_engine::{
-    Caller, Engine, EngineError, RollBack, RunEvent, RunOutcome, RunView, StopCause,
+    Caller, Engine, EngineError, MissingAccount, RollBack, RunEvent, RunOutcome, RunView, StopCause,
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::question::WaitHint;
@@ -65,6 +65,9 @@ pub(super) struct WorkReport {
     /// The reason of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failure: Option<String>,
+    /// The account that was lacking: the same call succeeds once its user has connected it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) account: Option<MissingAccount>,
 }
 
 /// The resource of an evidence record.
@@ -153,6 +156,7 @@ impl WorkReport {
             evidence: Vec::new(),
             waits_for: None,
             failure: None,
+            account: None,
         }
     }
 
@@ -183,6 +187,7 @@ impl WorkReport {
                 .map(|record| evidence_uri(record.evidence_id.as_ref()))
                 .collect(),
             failure: run.state.outcome.as_ref().and_then(failure_of),
+            account: run.missing_account().cloned(),
             ..Self::new(run.summary.status, subject.id())
         }
     }
@@ -211,6 +216,7 @@ impl WorkReport {
                 .map(|id| evidence_uri(id))
                 .collect(),
             failure: failure.flatten(),
+            account: account_of(&answer),
             response: Some(answer),
             ..Self::new(status, subject.id())
         }
@@ -232,6 +238,14 @@ fn output_of(run: &RunView) -> Option<Value> {
         RunEvent::StepSucceeded { output, .. } => Some(output.clone()),
         _ => None,
     })
+}
+
+/// The account that a failed request lacked.
+fn account_of(answer: &Map<String, Value>) -> Option<MissingAccount> {
+    let code = answer.get("error_code")?.as_str()?;
+    let details = answer.get("technical_details")?;
+    let details = Some(details).filter(|_| code == ErrorCode::CredentialRequired.as_str());
+    MissingAccount::deserialize(details?).ok()
 }
 
 fn failure_of(outcome: &RunOutcome) -> Option<String> {

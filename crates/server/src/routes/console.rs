@@ -9,6 +9,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use charter_contract::error_code::ErrorCode;
+use charter_contract::hex;
 use charter_engine::EngineError;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
@@ -111,11 +112,8 @@ fn answer<Files: RustEmbed>(path: &str, asked: &HeaderMap) -> Option<Response> {
 
 fn tag(file: &EmbeddedFile) -> HeaderValue {
     let digest = file.metadata.sha256_hash();
-    let hex: String = digest[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    HeaderValue::try_from(format!("\"{hex}\"")).unwrap_or(HeaderValue::from_static("\"\""))
+    HeaderValue::try_from(format!("\"{}\"", hex::encode(&digest[..16])))
+        .unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 /// Whether the client accepts brotli compression.

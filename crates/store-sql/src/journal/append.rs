@@ -67,6 +67,8 @@ async fn lock(
 /// An append that its run accepts.
 struct Accepted<'a> {
     append: &'a Append,
+    /// The run's phase before it.
+    phase: RunPhase,
     /// The run's version after it.
     version: u64,
     last_hash: EventHash,
@@ -91,6 +93,7 @@ fn check<'a>(head: &RunHead, append: &'a Append) -> Result<Accepted<'a>, StoreEr
     };
     Ok(Accepted {
         append,
+        phase: head.phase,
         version: head.version + append.events.len() as u64,
         last_hash: check_chain(run, head.version, head.last_hash, &append.events)?,
         newest,
@@ -127,10 +130,11 @@ pub(super) async fn append(
     Ok(answers)
 }
 
-/// Writes the events, and the new state of the runs.
+/// Writes the events, and the new state of the runs. A step of a run leaves its phase out: SQLite writes the partial
+/// indexes over the phase anew for every statement that sets it.
 async fn write(tx: &mut Tx<'_>, accepted: &[Accepted<'_>]) -> Result<(), StoreError> {
     let mut events = Vec::with_capacity(accepted.len());
-    let mut runs = Vec::with_capacity(accepted.len());
+    let (mut same_phase, mut next_phase) = (Vec::new(), Vec::new());
     for one in accepted {
         let append = one.append;
         let run = (&append.tenant_id, &append.run_id);
@@ -142,25 +146,32 @@ async fn write(tx: &mut Tx<'_>, accepted: &[Accepted<'_>]) -> Result<(), StoreEr
         let values = params![
             append.tenant_id.as_str(),
             append.run_id.as_str(),
-            column::phase(append.then.phase()),
             column::integer("run version", one.version)?,
             one.last_hash.0.as_slice(),
             column::micros(one.newest.at),
             append.status.as_str(),
             wake_at
         ];
-        runs.push(values.to_vec());
+        let mut values = values.to_vec();
+        let phase = append.then.phase();
+        if phase == one.phase {
+            same_phase.push(values);
+        } else {
+            values.push(column::phase(phase).into());
+            next_phase.push(values);
+        }
     }
     insert_events(tx, &events).await?;
-    execute_many(
-        WRITING,
-        tx,
-        "UPDATE run SET phase = $3, version = $4, last_hash = $5, updated_at = $6, status = $7,
-         wake_at = $8 WHERE tenant_id = $1 AND run_id = $2",
-        &runs,
-    )
-    .await
-    .map(|_| ())
+    let sql =
+        "UPDATE run SET version = $3, last_hash = $4, updated_at = $5, status = $6, wake_at = $7
+               WHERE tenant_id = $1 AND run_id = $2";
+    execute_many(WRITING, tx, sql, &same_phase).await?;
+    let sql =
+        "UPDATE run SET version = $3, last_hash = $4, updated_at = $5, status = $6, wake_at = $7,
+               phase = $8 WHERE tenant_id = $1 AND run_id = $2";
+    execute_many(WRITING, tx, sql, &next_phase)
+        .await
+        .map(|_| ())
 }
 
 /// Writes the changes that the events record: approvals, artifacts, waits, releases of leases, messages.

@@ -2,7 +2,8 @@
 //!
 //! Writes queue. The caller that finds the connection free drains the queue, runs each job in its own savepoint inside
 //! one transaction, commits once, and only then answers every caller. The next batch gathers while the commit waits for
-//! the disk, so an idle store answers one write per sync and a busy one hundreds.
+//! the disk, so an idle store answers one write per sync and a busy one hundreds. A write that is alone in its batch has
+//! no savepoint, for which SQLite would copy every page that it changes.
 //!
 //! While callers write one at a time, the caller itself commits; otherwise a dedicated thread does. A caller that
 //! commits saves the handover to the thread and back, a fifth of the time of a small write; RocksDB's write groups are
@@ -39,7 +40,14 @@ const ALONE: u32 = 4;
 const COMMITTING: &str = "committing a batch of writes";
 
 /// Runs one write, or fails it without running it when there is no transaction.
-type Job = Box<dyn FnOnce(Result<&mut Connection, StoreError>) -> ExecutedWrite + Send>;
+type Job = Box<dyn FnOnce(Result<Transaction<'_>, StoreError>) -> ExecutedWrite + Send>;
+
+/// The open transaction of a batch.
+struct Transaction<'c> {
+    connection: &'c mut Connection,
+    /// Whether the batch has other writes, which a failed one must not undo.
+    shared: bool,
+}
 
 /// A write between its execution and the commit.
 struct ExecutedWrite {
@@ -124,7 +132,7 @@ impl Writer {
         let place = Arc::clone(&self.desk.places).acquire_owned().await;
         let place = place.map_err(|_| StoreError::Closed)?;
         let (reply, answered) = oneshot::channel();
-        let job = Box::new(move |transaction: Result<&mut Connection, StoreError>| {
+        let job = Box::new(move |transaction: Result<Transaction<'_>, StoreError>| {
             run(transaction, work, reply, place)
         });
         self.desk.enqueue(job)?;
@@ -266,8 +274,12 @@ fn transact(
         ran.extend(jobs.map(|job| job(Err(classify_shared(COMMITTING, &error)))));
         return Ok(());
     }
+    let shared = jobs.len() > 1;
     for job in jobs {
-        let write = job(Ok(&mut *connection));
+        let write = job(Ok(Transaction {
+            connection: &mut *connection,
+            shared,
+        }));
         let out_of_space = write.out_of_space;
         ran.push(write);
         if connection.is_autocommit() {
@@ -278,7 +290,7 @@ fn transact(
 }
 
 fn run<T, F>(
-    transaction: Result<&mut Connection, StoreError>,
+    transaction: Result<Transaction<'_>, StoreError>,
     work: F,
     reply: oneshot::Sender<Result<T, StoreError>>,
     place: OwnedSemaphorePermit,
@@ -287,7 +299,16 @@ where
     T: Send + 'static,
     F: FnOnce(&mut Connection) -> Result<T, StoreError>,
 {
-    let result = transaction.and_then(|connection| run_in_savepoint(connection, work));
+    let result = transaction.and_then(|transaction| {
+        if transaction.shared {
+            return run_in_savepoint(transaction.connection, work);
+        }
+        let result = run_caught(transaction.connection, work);
+        if result.is_err() {
+            roll_back(transaction.connection);
+        }
+        result
+    });
     let out_of_space = matches!(result, Err(StoreError::Full { .. }));
     let answer = move |committed: Result<(), StoreError>| {
         let result = result.and_then(|value| committed.map(|()| value));
@@ -307,12 +328,7 @@ where
 {
     const DOING: &str = "starting a savepoint";
     execute(connection, "SAVEPOINT job").map_err(during(DOING))?;
-    let result = catch_unwind(AssertUnwindSafe(|| work(&mut *connection))).unwrap_or_else(|_| {
-        Err(StoreError::Engine {
-            doing: "running a write",
-            source: "the write panicked".into(),
-        })
-    });
+    let result = run_caught(connection, work);
     if result.is_err() && !connection.is_autocommit() {
         let undone = execute(connection, "ROLLBACK TO job");
         undone
@@ -326,6 +342,19 @@ where
         .inspect_err(|_| roll_back(connection))
         .map_err(during(DOING))?;
     Ok(value)
+}
+
+/// Runs a write; a panic is an error.
+fn run_caught<T, F>(connection: &mut Connection, work: F) -> Result<T, StoreError>
+where
+    F: FnOnce(&mut Connection) -> Result<T, StoreError>,
+{
+    catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or_else(|_| {
+        Err(StoreError::Engine {
+            doing: "running a write",
+            source: "the write panicked".into(),
+        })
+    })
 }
 
 /// Rolls back a transaction that cannot be committed; SQLite may have done so already.

@@ -88,6 +88,7 @@ pub(super) fn tools(input: &[u8]) -> Verdict {
         refresh: Duration::from_secs(60),
         trace: TraceContext::default(),
         credential: None,
+        listing: None,
         asks: false,
         offers: false,
     });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use charter_effects::{McpServerState, ServerImports, SkippedTool};
 
 use super::{Row, State};
-use crate::boot::{self, McpConsumer};
+use crate::boot::{self, LateCredentials, McpConsumer};
 use crate::config::Config;
 
 /// A start that took longer is slow: clients that wait for it time out after about this long.
@@ -18,7 +18,10 @@ pub(super) async fn rows(config: &Config) -> Vec<Row> {
         return Vec::new();
     }
     let connected = match boot::sandbox(config, "doctor").await {
-        Ok(sandbox) => boot::connect_mcp(config, &Arc::new(sandbox), McpConsumer::Doctor).await,
+        Ok(sandbox) => {
+            let (sandbox, credentials) = (Arc::new(sandbox), LateCredentials::default());
+            boot::connect_mcp(config, &sandbox, McpConsumer::Doctor, &credentials).await
+        }
         Err(error) => Err(error),
     };
     let servers = match connected {

@@ -16,7 +16,7 @@ use charter_effects::{Imports, McpServerState};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::boot::{self, McpConsumer};
+use crate::boot::{self, LateCredentials, McpConsumer};
 use crate::config::Config;
 use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
@@ -35,7 +35,9 @@ pub(super) struct Snapshot {
 
 pub(super) async fn run(command: &Snapshot, config: &Config, format: Format) -> anyhow::Result<u8> {
     let sandbox = Arc::new(boot::sandbox(config, "snapshot").await?);
-    let Some(servers) = boot::connect_mcp(config, &sandbox, McpConsumer::Doctor).await? else {
+    let credentials = LateCredentials::default();
+    let connecting = boot::connect_mcp(config, &sandbox, McpConsumer::Doctor, &credentials);
+    let Some(servers) = connecting.await? else {
         let failure = ReportedFailure::new(
             ErrorCode::InvalidRequest,
             "the configuration has no MCP servers",

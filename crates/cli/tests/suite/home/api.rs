@@ -196,8 +196,14 @@ impl Api {
 
     /// Opens a session of the Model Context Protocol; returns its id.
     pub(crate) fn open_mcp_session(&self) -> String {
+        self.open_mcp_session_with(&json!({}))
+    }
+
+    /// Opens a session for a client with these capabilities; returns its id.
+    pub(crate) fn open_mcp_session_with(&self, capabilities: &Value) -> String {
         let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"},
+            "protocolVersion": "2025-11-25", "capabilities": capabilities,
+            "clientInfo": {"name": "tests", "version": "1"},
         }});
         let response = self.respond("POST", "/mcp", &MCP_HEADERS, body.to_string().into_bytes());
         let session = response.headers()["mcp-session-id"]

@@ -142,6 +142,25 @@ fn an_assignment_is_released_and_closed_with_its_mission() {
     assert_eq!(open["entries"], json!([]));
 }
 
+/// An abort of the mission's run ends its wait for an agent at once, as a cancellation of the mission does.
+#[test]
+fn an_assignment_is_closed_when_the_run_of_its_mission_is_aborted() {
+    let (server, _service) = shared(external);
+    let ann = server.key("ann");
+    let id = offered(&ann, "m-1");
+    let claim = assignment_path(&id, "/claim");
+    let claimed = ann.post(&claim, &Value::Null).expect(200);
+    let mission = ann.get(&path_of("m-1", "")).expect(200);
+    let run = mission["run_id"].as_str().unwrap();
+    let abort = format!("/v1/runs/{run}/abort");
+    ann.post(&abort, &json!({"reason": "not now"})).expect(200);
+    standing(&ann, "m-1", "cancelled");
+    let late = submit(&ann, &claimed, json!({"artifacts": [result("x")]}));
+    late.fails(409, "illegal_transition");
+    let closed = ann.get(&assignment_path(&id, "")).expect(200);
+    assert_eq!(closed["state"], "closed", "{closed:#}");
+}
+
 /// The same over the Model Context Protocol and A2A.
 #[test]
 fn an_outside_agent_works_over_mcp_and_a2a() {

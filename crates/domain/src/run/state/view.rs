@@ -117,6 +117,12 @@ impl Run {
         }
     }
 
+    /// Returns whether it stops, or has stopped, because of an order, its time limit or its token budget.
+    #[must_use]
+    pub fn is_called_off(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| !stop.is_failure())
+    }
+
     /// Estimates the memory of the values in its journal.
     #[must_use]
     pub fn memory(&self) -> usize {

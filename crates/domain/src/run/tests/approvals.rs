@@ -172,6 +172,7 @@ fn b000_13_what_the_gate_refuses_never_begins() {
             code: code.to_owned(),
             message: "r: no".to_owned(),
             retryable: kind == RuleKind::RateLimit,
+            account: None,
         };
         assert_eq!(*failure, expected);
         assert_eq!(run.outcome(), outcome, "nothing was written");

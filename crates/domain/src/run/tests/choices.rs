@@ -111,6 +111,7 @@ fn b003_9_a_choice_or_conclusion_without_an_answer_fails_its_step() {
         code: "invalid_parameters".into(),
         message: "the step `says`: the parameter `absent` has no value".into(),
         retryable: false,
+        account: None,
     };
     assert_eq!(failure, expected);
 }

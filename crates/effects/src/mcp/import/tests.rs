@@ -24,6 +24,7 @@ fn options(readonly: &[&str]) -> McpServerOptions {
         refresh: Duration::from_secs(60),
         trace: TraceContext::default(),
         credential: None,
+        listing: None,
         asks: false,
         offers: false,
     }

@@ -1,14 +1,15 @@
 //! Calls with a link: what passes between their server and their client.
 
 use super::*;
-use crate::call_link::{CallClient, CallEnd, CallEvent, CallLink};
+use crate::call_link::{CallClient, CallEnd, CallEvent, CallLink, LinkMemory};
 
 fn link() -> CallLink {
     let capabilities = json!({"elicitation": {}}).as_object().cloned().unwrap();
-    CallLink::new(CallClient {
+    let client = CallClient {
         capabilities,
         log_level: None,
-    })
+    };
+    CallLink::new(client, LinkMemory::default())
 }
 
 fn linked(link: &CallLink) -> McpTool {

@@ -232,7 +232,11 @@ fn stopped(run: &Run, cause: &StopCause) -> EngineError {
         StopCause::Failure { step, failure } => {
             let code = failure.code.parse().unwrap_or(ErrorCode::ToolFailed);
             let details = json!({"step": step, "error_type": failure.kind, "run_id": run.id()});
-            EngineError::new(code, failure.message.clone()).with_details(details)
+            let error = EngineError::new(code, failure.message.clone()).with_details(details);
+            match &failure.account {
+                Some(account) => error.lacking(account),
+                None => error,
+            }
         }
         StopCause::Aborted { reason, .. } => EngineError::new(
             ErrorCode::Cancelled,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 
-use super::thread::{Thread, wishes};
+use super::thread::{Thread, missing_account, wishes};
 use super::{Task, TaskKey, TaskMessage, TaskService, TaskState};
 use crate::{Caller, EngineError};
 
@@ -53,7 +53,17 @@ impl TaskService {
             let message = format!("the task `{task}` has ended and cannot be cancelled");
             return Err(EngineError::new(ErrorCode::IllegalTransition, message));
         }
-        if outline.state == TaskState::InputRequired && outline.change.is_none() {
+        let waits = match outline.state {
+            TaskState::InputRequired => true,
+            TaskState::AuthorizationRequired => missing_account(&thread.last).is_some(),
+            TaskState::Submitted
+            | TaskState::Working
+            | TaskState::Completed
+            | TaskState::Failed
+            | TaskState::Canceled
+            | TaskState::Rejected => false,
+        };
+        if waits && outline.change.is_none() {
             return self.give_up(caller, &thread).await;
         }
         let last = &thread.last.asked.request.id;
@@ -62,7 +72,7 @@ impl TaskService {
             .await
     }
 
-    /// Records that the task's missing input will not arrive.
+    /// Records that the input or the account that the task lacks will not arrive.
     async fn give_up(&self, caller: &Caller, thread: &Thread) -> Result<(), EngineError> {
         let id = thread.next_id();
         let message = TaskMessage {

@@ -5,12 +5,12 @@ use charter_contract::ids::RunId;
 use charter_contract::parameter::Parameter;
 use charter_contract::run_status::RunStatus;
 use charter_domain::parameters::Collected;
-use charter_domain::run::StepState;
+use charter_domain::run::{MissingAccount, StepState};
 use serde_json::{Value, json};
 
 use super::standing::Outline;
 use super::thread::{Attempt, Thread};
-use super::thread::{RecordedAnswer, asked_back};
+use super::thread::{RecordedAnswer, asked_back, missing_account};
 use super::{Task, TaskContent, TaskKey, TaskService, TaskState};
 use crate::conversation::requests::{CLARIFICATION, ParameterView};
 use crate::execution::runs::RunView;
@@ -27,18 +27,9 @@ impl TaskService {
         thread: Thread,
         outline: Outline,
     ) -> Result<Task, EngineError> {
-        let run = match (&outline.change, outline.runs.as_slice()) {
-            (Some(run), _) => Some(self.run_views.show(caller, &run.run_id).await?),
-            (None, runs) if outline.state == TaskState::ApprovalRequired => {
-                let mut waiting = None;
-                for run in runs {
-                    let shown = self.run_views.show(caller, run).await?;
-                    waiting = waiting.or((!shown.approvals.is_empty()).then_some(shown));
-                }
-                waiting
-            }
-            (None, _) => None,
-        };
+        let account = missing_account(&thread.last);
+        let account = account.filter(|_| outline.state == TaskState::AuthorizationRequired);
+        let run = self.waiting_run(caller, &outline, account.as_ref()).await?;
         let (answer, failure) = match &thread.last.answered {
             Some(RecordedAnswer::Response(response)) if outline.state == TaskState::Completed => {
                 (Some(response.clone()), None)
@@ -48,6 +39,9 @@ impl TaskService {
         };
         let asks = match (&run, outline.state) {
             (Some(run), _) => self.asks_of_run(caller, run).await?,
+            (None, TaskState::AuthorizationRequired) => {
+                account.map(|account| json!({"account": account}))
+            }
             (None, TaskState::InputRequired) => match self.asks_of_request(&thread.last) {
                 Ok(asks) => Some(asks),
                 // The document is no longer registered: a reply gets that error.
@@ -71,7 +65,7 @@ impl TaskService {
             TaskState::Submitted
             | TaskState::Working
             | TaskState::InputRequired
-            | TaskState::ApprovalRequired
+            | TaskState::AuthorizationRequired
             | TaskState::Failed
             | TaskState::Canceled
             | TaskState::Rejected => Vec::new(),
@@ -91,6 +85,27 @@ impl TaskService {
             failure,
             runs: outline.runs,
         })
+    }
+
+    /// Returns the changing run of a task, or the one that waits for an approval.
+    async fn waiting_run(
+        &self,
+        caller: &Caller,
+        outline: &Outline,
+        account: Option<&MissingAccount>,
+    ) -> Result<Option<RunView>, EngineError> {
+        if let Some(run) = &outline.change {
+            return self.run_views.show(caller, &run.run_id).await.map(Some);
+        }
+        if outline.state != TaskState::AuthorizationRequired || account.is_some() {
+            return Ok(None);
+        }
+        let mut waiting = None;
+        for run in &outline.runs {
+            let shown = self.run_views.show(caller, run).await?;
+            waiting = waiting.or((!shown.approvals.is_empty()).then_some(shown));
+        }
+        Ok(waiting)
     }
 
     /// Returns the content that outputs of runs refer to; a run past its retention has none.
@@ -207,7 +222,9 @@ fn words_of_state(state: TaskState) -> &'static str {
         TaskState::Submitted => "The request is recorded.",
         TaskState::Working => "The request is being answered.",
         TaskState::InputRequired => "The request needs more input.",
-        TaskState::ApprovalRequired => "The request waits for the approval of a call.",
+        TaskState::AuthorizationRequired => {
+            "The request waits for the approval of a call, or for an account."
+        }
         TaskState::Completed => "",
         TaskState::Failed => "The request failed.",
         TaskState::Canceled => "The request was cancelled.",

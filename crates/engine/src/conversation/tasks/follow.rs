@@ -123,8 +123,7 @@ impl Follower {
     /// Returns the task, if its state differs from the last reported one.
     async fn changed(&mut self, id: &RequestId) -> Result<Option<Task>, EngineError> {
         let tasks = Arc::clone(&self.tasks);
-        let thread = tasks.thread(&self.caller, id).await?;
-        let outline = tasks.outline(&thread).await?;
+        let (thread, outline) = tasks.continued(&self.caller, id).await?;
         if outline.is_stalled {
             // It was left when one of its runs waited for an approval.
             tasks

@@ -232,7 +232,7 @@ pub(super) fn state_of(state: MissionState) -> TaskState {
         | MissionState::Running
         | MissionState::Aggregating
         | MissionState::Reviewing => TaskState::Working,
-        MissionState::AwaitingApproval => TaskState::ApprovalRequired,
+        MissionState::AwaitingApproval => TaskState::AuthorizationRequired,
         MissionState::Completed => TaskState::Completed,
         MissionState::Cancelled => TaskState::Canceled,
         MissionState::Rejected | MissionState::Failed | MissionState::BudgetExceeded => {

@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::begin::checked;
 use super::standing::{RoutedDocument, routed};
-use super::thread::asked_back;
 use super::thread::{Origin, Thread, wishes};
+use super::thread::{asked_back, missing_account};
 use super::{TaskKey, TaskMessage, TaskService, TaskState};
 use crate::conversation::requests::{ActiveRequest, Clarification};
 use crate::execution::runs::RunView;
@@ -88,6 +88,13 @@ impl TaskService {
         } else if outline.state == TaskState::InputRequired {
             must_have_begun(caller, &thread)?;
             return self.ask_again(caller, &thread, message, progress).await;
+        } else if outline.state == TaskState::AuthorizationRequired
+            && missing_account(&thread.last).is_some()
+        {
+            must_have_begun(caller, &thread)?;
+            return self
+                .reply_after_connecting(caller, &thread, message, progress)
+                .await;
         }
         Err(takes_nothing(&TaskKey::Request(id.clone()), outline.state))
     }
@@ -180,17 +187,8 @@ impl TaskService {
         }
         let mut all = known;
         all.extend(reply.values);
-        let mut extra = wishes(before);
+        let mut extra = wishes_for_same_document(thread)?;
         extra.insert(PARAMETERS.to_owned(), Value::Object(all));
-        match routed(last)? {
-            Some(RoutedDocument::Skill(skill)) => extra.insert("skill_id".to_owned(), json!(skill)),
-            Some(RoutedDocument::Playbook(playbook)) => {
-                // It was chosen from words: it is shown before it changes anything.
-                extra.entry(CONFIRM).or_insert(Value::Bool(true));
-                extra.insert("playbook_id".to_owned(), json!(playbook))
-            }
-            None => None,
-        };
         let asked = self.next_request(caller, thread, message, extra, &message.text)?;
         self.requests.submit(asked, progress).await
     }
@@ -260,6 +258,22 @@ impl TaskService {
     }
 }
 
+/// Returns the options of a task's newest request, for the same skill or playbook.
+pub(super) fn wishes_for_same_document(thread: &Thread) -> Result<Map<String, Value>, EngineError> {
+    let last = &thread.last;
+    let mut extra = wishes(&last.asked.request);
+    match routed(last)? {
+        Some(RoutedDocument::Skill(skill)) => extra.insert("skill_id".to_owned(), json!(skill)),
+        Some(RoutedDocument::Playbook(playbook)) => {
+            // It was chosen from words: it is shown before it changes anything.
+            extra.entry(CONFIRM).or_insert(Value::Bool(true));
+            extra.insert("playbook_id".to_owned(), json!(playbook))
+        }
+        None => None,
+    };
+    Ok(extra)
+}
+
 /// Refuses a reply that becomes a request, unless it is from the task's user: it belongs to that user's session. An
 /// operator manages the runs of a task, and cancels it.
 fn must_have_begun(caller: &Caller, thread: &Thread) -> Result<(), EngineError> {
@@ -293,12 +307,12 @@ fn gives_none_of(wanted: &str, reply: &Reply) -> String {
     message
 }
 
-fn invalid(message: String) -> EngineError {
+pub(super) fn invalid(message: String) -> EngineError {
     EngineError::new(ErrorCode::InvalidRequest, message)
 }
 
 /// Checks that a reply only gives values: the document was chosen when the task started.
-fn only_values(message: &TaskMessage) -> Result<(), EngineError> {
+pub(super) fn only_values(message: &TaskMessage) -> Result<(), EngineError> {
     match message.wishes.keys().find(|field| *field != PARAMETERS) {
         None => Ok(()),
         Some(field) => Err(invalid(format!("`{field}` cannot be changed by a reply"))),
@@ -332,7 +346,7 @@ fn takes_nothing(id: &TaskKey, state: TaskState) -> EngineError {
         TaskState::Completed | TaskState::Failed | TaskState::Canceled | TaskState::Rejected => {
             "has ended; send a new message in the same context"
         }
-        TaskState::ApprovalRequired => "waits for an approver, not for a message",
+        TaskState::AuthorizationRequired => "waits for an approver, not for a message",
         TaskState::Submitted | TaskState::Working | TaskState::InputRequired => {
             "is running and accepts no message"
         }

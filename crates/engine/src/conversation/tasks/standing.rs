@@ -9,7 +9,8 @@ use charter_store::journal::{RunPhase, RunRecord};
 use serde_json::{Map, Value};
 
 use super::thread::{
-    Attempt, MAX_REPLIES, RecordedAnswer, Thread, asked_back, asks_for_parameters, state_of_failure,
+    Attempt, MAX_REPLIES, RecordedAnswer, Thread, asked_back, asks_for_parameters, missing_account,
+    state_of_failure,
 };
 use super::{TaskService, TaskState};
 use crate::EngineError;
@@ -51,6 +52,11 @@ impl TaskService {
                     && (!asks_for_parameters(last) || thread.replies >= MAX_REPLIES)
                 {
                     outline.state = TaskState::Failed;
+                }
+                if outline.state == TaskState::AuthorizationRequired
+                    && (missing_account(last).is_none() || thread.replies >= MAX_REPLIES)
+                {
+                    outline.state = TaskState::Rejected;
                 }
                 outline.runs = run_ids(failure.technical_details.as_ref(), "run_id");
                 Ok(outline)
@@ -175,7 +181,7 @@ fn run_ids(fields: Option<&Map<String, Value>>, name: &str) -> Vec<RunId> {
 fn state_of_run(status: RunStatus) -> TaskState {
     match status {
         RunStatus::AwaitingParameters | RunStatus::AwaitingConfirmation => TaskState::InputRequired,
-        RunStatus::AwaitingApproval => TaskState::ApprovalRequired,
+        RunStatus::AwaitingApproval => TaskState::AuthorizationRequired,
         RunStatus::Working | RunStatus::Paused | RunStatus::Stopping | RunStatus::RollingBack => {
             TaskState::Working
         }
@@ -217,7 +223,10 @@ mod tests {
             (RunStatus::RollingBack, TaskState::Working),
             (RunStatus::AwaitingParameters, TaskState::InputRequired),
             (RunStatus::AwaitingConfirmation, TaskState::InputRequired),
-            (RunStatus::AwaitingApproval, TaskState::ApprovalRequired),
+            (
+                RunStatus::AwaitingApproval,
+                TaskState::AuthorizationRequired,
+            ),
             (RunStatus::Completed, TaskState::Completed),
             (RunStatus::Incomplete, TaskState::Completed),
             (RunStatus::Aborted, TaskState::Canceled),
@@ -264,6 +273,11 @@ mod tests {
             ("invalid_parameters", json!({}), TaskState::InputRequired),
             ("invalid_parameters", run.clone(), TaskState::Failed),
             ("cancelled", run, TaskState::Canceled),
+            (
+                "credential_required",
+                json!({"credential": "github"}),
+                TaskState::AuthorizationRequired,
+            ),
             ("policy_denied", json!({}), TaskState::Rejected),
             ("no_match", json!({}), TaskState::Rejected),
             ("tool_failed", json!({}), TaskState::Failed),

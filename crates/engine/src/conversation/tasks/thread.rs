@@ -7,6 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, TenantId, UserId};
 use charter_contract::json::{JsonFault, decode_stored};
 use charter_contract::time::Timestamp;
+use charter_domain::run::MissingAccount;
 use charter_store::request::RequestRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -143,6 +144,19 @@ pub(super) fn asks_for_parameters(attempt: &Attempt) -> bool {
     }
 }
 
+/// The account that a request failed for want of: it is answered once its user has connected the account.
+pub(super) fn missing_account(attempt: &Attempt) -> Option<MissingAccount> {
+    match &attempt.answered {
+        Some(RecordedAnswer::Failure(failure)) => {
+            let details = failure.technical_details.as_ref();
+            let details = details
+                .filter(|_| state_of_failure(failure) == TaskState::AuthorizationRequired)?;
+            MissingAccount::deserialize(Value::Object(details.clone())).ok()
+        }
+        Some(RecordedAnswer::Response(_)) | None => None,
+    }
+}
+
 /// The question that a request was answered with, where it was asked back: a reply may answer it.
 pub(super) fn asked_back(attempt: &Attempt) -> Option<Clarification> {
     match &attempt.answered {
@@ -156,7 +170,9 @@ pub(super) fn asked_back(attempt: &Attempt) -> Option<Clarification> {
 
 /// Whether a reply gives a request what it lacks.
 fn takes_reply(attempt: &Attempt) -> bool {
-    asks_for_parameters(attempt) || asked_back(attempt).is_some()
+    asks_for_parameters(attempt)
+        || missing_account(attempt).is_some()
+        || asked_back(attempt).is_some()
 }
 
 /// The state of a task whose newest request failed.
@@ -169,6 +185,7 @@ pub(super) fn state_of_failure(failure: &AgentError) -> TaskState {
         ErrorCode::MissingParameters | ErrorCode::InvalidParameters if !ran => {
             TaskState::InputRequired
         }
+        ErrorCode::CredentialRequired => TaskState::AuthorizationRequired,
         ErrorCode::Cancelled => TaskState::Canceled,
         ErrorCode::InvalidRequest
         | ErrorCode::UnsupportedFlow
@@ -177,7 +194,6 @@ pub(super) fn state_of_failure(failure: &AgentError) -> TaskState {
         | ErrorCode::NoMatch
         | ErrorCode::Unauthenticated
         | ErrorCode::PermissionDenied
-        | ErrorCode::CredentialRequired
         | ErrorCode::GuardrailBlocked
         | ErrorCode::PolicyDenied
         | ErrorCode::ApprovalRequired

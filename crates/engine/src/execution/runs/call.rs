@@ -42,9 +42,11 @@ impl Prepared {
             let message = format!("{fault} of `{}`: {cause}", document.tool_id);
             failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, message)
         })?;
-        // A secret goes to the hosts that it is for, and a tool without network access gets none by it.
+        // A secret goes to the hosts that it is for, and a tool without network access gets none by it. The hosts of an
+        // MCP server's tool are not those of its document.
+        let is_of_server = matches!(document.implementation, Some(Implementation::Mcp { .. }));
         let egress = match secrets.hosts {
-            Some(hosts) if !egress.is_empty() => hosts,
+            Some(hosts) if is_of_server || !egress.is_empty() => hosts,
             Some(_) | None => egress,
         };
         let begin_within = self

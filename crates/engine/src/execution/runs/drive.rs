@@ -103,6 +103,7 @@ impl RunDriver<'_> {
         self.apply_approval_decisions().await?;
         loop {
             self.apply_automatic_transitions().await?;
+            self.stop_waiting_for_agents().await?;
             if self.is_past_deadline() {
                 self.handle_deadlines(&mut in_flight, &mut in_hand).await?;
                 continue;
@@ -177,6 +178,19 @@ impl RunDriver<'_> {
                 self.leave_evidence(&events).await?;
             }
             self.apply_events(events)?;
+        }
+    }
+
+    /// Closes the assignments of a mission whose run was called off, wherever the order was taken: otherwise its stage
+    /// would wait until the assignment's lease ends. Repeated each time, because a stage that had just begun may offer
+    /// an assignment afterwards.
+    async fn stop_waiting_for_agents(&self) -> Result<(), EngineError> {
+        match &self.pinned.workspace.desk {
+            Some(desk) if self.folded.run.is_called_off() => {
+                let desk = Arc::clone(desk);
+                desk.stop_waiting(&self.pinned.workspace.tenant).await
+            }
+            Some(_) | None => Ok(()),
         }
     }
 

@@ -190,6 +190,7 @@ pub(crate) fn failure(kind: ErrorKind, code: ErrorCode, message: impl Into<Strin
         code: code.as_str().to_owned(),
         message: message.into(),
         retryable: false,
+        account: None,
     }
 }
 
@@ -568,6 +569,7 @@ impl Prepared {
                 code: code_of(kind).as_str().to_owned(),
                 message: format!("the tool `{}` failed: {message}", entry.document.tool_id),
                 retryable,
+                account: None,
             })),
         }
     }
@@ -602,6 +604,7 @@ async fn secrets(
         code: error.code.as_str().to_owned(),
         message: format!("the tool `{}` was not called: {error}", document.tool_id),
         retryable: error.code.retryable(),
+        account: error.missing_account().map(Box::new),
     })
 }
 
@@ -632,6 +635,7 @@ fn target_changed(message: String) -> StepFailure {
         code: TARGET_CHANGED.to_owned(),
         message,
         retryable: false,
+        account: None,
     }
 }
 

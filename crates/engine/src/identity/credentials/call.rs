@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{TenantId, UserId};
+use charter_contract::ids::{Label, TenantId, UserId};
 use charter_effects::HostPattern;
+use charter_store::connected_account::AccountKey;
 
+use super::shared_token::PreparedCredential;
 use super::{CredentialService, account_key};
 use crate::EngineError;
 use crate::ground::credentials::CredentialKind;
@@ -61,21 +63,44 @@ impl CredentialService {
                     .filter(|host| hosts.contains(host))
                     .collect(),
             });
-            let secret = match &credential.definition.kind {
-                CredentialKind::Static(source) => {
-                    credential.static_secret(source, self.now()).await?
-                }
-                CredentialKind::ClientCredentials(client) => {
-                    let servers = self.ports.servers.as_ref();
-                    credential.client_token(client, servers, self.now()).await?
-                }
-                CredentialKind::AuthorizationCode(_) | CredentialKind::TokenExchange(_) => {
-                    let key = account_key(tenant, &named.name, user);
-                    self.user_token(&credential, &key).await?
-                }
-            };
+            let key = account_key(tenant, &named.name, user);
+            let secret = self.secret_of(&credential, &key).await?;
             secrets.variables.push((variable.to_owned(), secret));
         }
         Ok(secrets)
+    }
+
+    /// Returns the present secret of a user's credential, for a connection that the server itself keeps, and the hosts
+    /// that it is for.
+    ///
+    /// # Errors
+    /// As for a call.
+    pub async fn present_secret(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        user: &UserId,
+        name: &Label,
+    ) -> Result<(String, Vec<HostPattern>), EngineError> {
+        let credential = self.credential(tenant, name)?;
+        let key = account_key(tenant, name, user);
+        let secret = self.secret_of(&credential, &key).await?;
+        Ok((secret, credential.definition.hosts.clone()))
+    }
+
+    async fn secret_of(
+        self: &Arc<Self>,
+        credential: &Arc<PreparedCredential>,
+        key: &AccountKey,
+    ) -> Result<String, EngineError> {
+        match &credential.definition.kind {
+            CredentialKind::Static(source) => credential.static_secret(source, self.now()).await,
+            CredentialKind::ClientCredentials(client) => {
+                let servers = self.ports.servers.as_ref();
+                credential.client_token(client, servers, self.now()).await
+            }
+            CredentialKind::AuthorizationCode(_) | CredentialKind::TokenExchange(_) => {
+                self.user_token(credential, key).await
+            }
+        }
     }
 }

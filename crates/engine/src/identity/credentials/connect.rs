@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, TenantId, UserId};
-use charter_effects::{OAuthClient, OAuthFault};
+use charter_effects::{BoundClient, OAuthClient, OAuthFault};
 use charter_store::connected_account::{AccountKey, ConnectedAccount};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,8 @@ struct ConnectionSubject {
     tenant: TenantId,
     user: UserId,
     credential: Label,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<BoundClient>,
 }
 
 impl CredentialService {
@@ -50,14 +52,20 @@ impl CredentialService {
         let credential = self.credential(&caller.tenant, name)?;
         let client = connectable(&credential, name)?;
         let redirect_uri = self.redirect_uri(order.redirect_uri)?;
+        let bound = self.bound(client, &redirect_uri).await?;
+        let client = match &bound {
+            Some(bound) => client.bound_as(bound),
+            None => client.clone(),
+        };
         let new = NewAuthorization {
-            client,
+            client: &client,
             redirect_uri,
             nonce: None,
             subject: ConnectionSubject {
                 tenant: caller.tenant.clone(),
                 user: caller.user.clone(),
                 credential: name.clone(),
+                client: bound,
             },
         };
         let started = self.connection_flow()?.start(new, self.now()).await?;
@@ -67,6 +75,19 @@ impl CredentialService {
             redirect_uri: started.redirect_uri,
             expires_at: started.expires_at,
         })
+    }
+
+    /// Binds a client that the configuration leaves open.
+    async fn bound(
+        &self,
+        client: &OAuthClient,
+        redirect_uri: &str,
+    ) -> Result<Option<BoundClient>, EngineError> {
+        if !client.is_unbound() {
+            return Ok(None);
+        }
+        let bound = self.ports.servers.bind_client(client, redirect_uri).await;
+        bound.map(Some).map_err(|failure| failed(&failure))
     }
 
     /// Completes the connection of the caller's account.
@@ -83,7 +104,13 @@ impl CredentialService {
         let credential = self.credential(&caller.tenant, name)?;
         let client = connectable(&credential, name)?;
         let pending = self.pending(caller, name, &code.state)?;
-        let issued = self.connection_flow()?.redeem(client, &pending, code).await;
+        let before = StoredTokens {
+            client: pending.subject.client.clone(),
+            ..StoredTokens::default()
+        };
+        let client = before.client(client);
+        let flow = self.connection_flow()?;
+        let issued = flow.redeem(&client, &pending, code).await;
         let issued = issued.map_err(|failure| match failure.fault {
             OAuthFault::Refused | OAuthFault::Forbidden => {
                 let message =
@@ -95,7 +122,7 @@ impl CredentialService {
         let now = self.now();
         let key = account_key(&caller.tenant, name, &caller.user);
         let expires_at = end_of(&issued, now);
-        let tokens = StoredTokens::default().with_issued(issued);
+        let tokens = before.with_issued(issued);
         let account = ConnectedAccount {
             secret: tokens.seal(self.keys()?, &key)?,
             connected_at: now,
@@ -160,13 +187,19 @@ impl CredentialService {
             tracing::warn!(credential = %account.key.credential, "the tokens of a disconnected account cannot be opened");
             return;
         };
+        let client = tokens.client(client);
         // Revoking a refresh token ends the access tokens that were issued for it (RFC 7009, section 2.1).
         let Some(token) = tokens.refresh_token.or(tokens.access_token) else {
             return;
         };
-        if let Err(failure) = self.ports.servers.revoke_token(client, &token).await {
+        self.revoke_token(&client, &account.key, &token).await;
+    }
+
+    /// Revokes a token of a deleted account at its server.
+    pub(super) async fn revoke_token(&self, client: &OAuthClient, key: &AccountKey, token: &str) {
+        if let Err(failure) = self.ports.servers.revoke_token(client, token).await {
             tracing::warn!(
-                credential = %account.key.credential, reason = %failure,
+                credential = %key.credential, reason = %failure,
                 "a disconnected account could not be revoked at its server"
             );
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use charter_contract::json::{self, Profile};
 use charter_contract::time::Timestamp;
-use charter_effects::TokenSet;
+use charter_effects::{BoundClient, OAuthClient, TokenSet};
 use charter_store::connected_account::{
     AccountKey, AccountRenewal, ConnectedAccount, SealedSecret,
 };
@@ -29,6 +29,9 @@ pub(super) struct StoredTokens {
     /// The user's newest token of the identity provider, for an exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) subject_token: Option<String>,
+    /// The client that the account was connected with, if the configuration leaves it open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) client: Option<BoundClient>,
 }
 
 impl fmt::Debug for StoredTokens {
@@ -82,6 +85,7 @@ impl StoredTokens {
             access_token: Some(issued.access_token),
             refresh_token: issued.refresh_token.or(self.refresh_token),
             subject_token: self.subject_token,
+            client: self.client,
         }
     }
 
@@ -91,6 +95,14 @@ impl StoredTokens {
             .expires_at
             .is_none_or(|end| end > moments::after(now, MARGIN));
         self.access_token.as_deref().filter(|_| lasts)
+    }
+
+    /// Returns the client that the account was connected with.
+    pub(super) fn client(&self, configured: &OAuthClient) -> OAuthClient {
+        match &self.client {
+            Some(bound) => configured.bound_as(bound),
+            None => configured.clone(),
+        }
     }
 
     /// Whether a call can use the account, perhaps after a renewal.

@@ -9,8 +9,9 @@ use charter_contract::identity::Rights;
 use charter_contract::link_graph::SkillGrants;
 use charter_contract::validate::parse;
 use charter_effects::{
-    AuthorizationRequest, ClientAuth, OAuthClient, OAuthFailure, OAuthFault, PlainHttp, Secret,
-    SecretSource, ServerLocation, StaticSecret, TokenGrant, TokenSet,
+    AuthorizationRequest, BoundClient, ClientAuth, ClientRegistration, OAuthClient, OAuthFailure,
+    OAuthFault, PlainHttp, RegisteredClient, Secret, SecretSource, ServerLocation, StaticSecret,
+    TokenGrant, TokenSet,
 };
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::clock::SimulatedClock;
@@ -31,6 +32,8 @@ struct ScriptedServer {
     revoked: Mutex<Vec<String>>,
     /// Whether refresh tokens are refused.
     refuses: Mutex<bool>,
+    /// What a request for tokens waits for.
+    held: Mutex<Option<Arc<Notify>>>,
 }
 
 impl ScriptedServer {
@@ -53,9 +56,22 @@ impl AuthorizationServers for ScriptedServer {
         ))
     }
 
+    async fn bind_client(&self, _: &OAuthClient, _: &str) -> Result<BoundClient, OAuthFailure> {
+        Ok(BoundClient {
+            issuer: Some("https://named.example".to_owned()),
+            resource: None,
+            registered: Some(RegisteredClient {
+                client_id: "made-1".to_owned(),
+                client_secret: None,
+                client_auth: ClientAuth::Basic,
+            }),
+            scopes: Vec::new(),
+        })
+    }
+
     async fn request_token(
         &self,
-        _: &OAuthClient,
+        client: &OAuthClient,
         grant: &TokenGrant,
     ) -> Result<TokenSet, OAuthFailure> {
         let what = match grant {
@@ -64,9 +80,17 @@ impl AuthorizationServers for ScriptedServer {
             TokenGrant::Refresh { refresh_token } => format!("refreshed-{refresh_token}"),
             TokenGrant::Exchange { subject_token, .. } => format!("exchanged-{subject_token}"),
         };
-        self.requests.lock().unwrap().push(what.clone());
+        let by = match client.client_id.as_str() {
+            "charter" => String::new(),
+            other => format!(" by {other}"),
+        };
+        self.requests.lock().unwrap().push(format!("{what}{by}"));
         // Long enough for another call to come in between.
         tokio::task::yield_now().await;
+        let held = self.held.lock().unwrap().clone();
+        if let Some(held) = held {
+            held.notified().await;
+        }
         let refuses = *self.refuses.lock().unwrap();
         match grant {
             TokenGrant::Refresh { .. } if refuses => {
@@ -108,10 +132,12 @@ fn client() -> OAuthClient {
         server: ServerLocation::Discovered {
             issuer: "https://idp.example".to_owned(),
         },
+        registration: ClientRegistration::Configured,
         client_id: "charter".to_owned(),
         client_secret: None,
         client_auth: ClientAuth::Basic,
         scopes: Vec::new(),
+        resource: None,
         parameters: BTreeMap::new(),
         egress: Vec::new(),
         plain_http: PlainHttp::Loopback,
@@ -141,6 +167,11 @@ fn rig() -> Rig {
         audience: Some("files".to_owned()),
         resource: None,
     };
+    let unregistered = OAuthClient {
+        registration: ClientRegistration::Dynamic,
+        client_id: String::new(),
+        ..client()
+    };
     let fixed = |value: &str| {
         CredentialKind::Static(StaticSecret::Value(Secret::new(
             value,
@@ -154,6 +185,13 @@ fn rig() -> Rig {
             (
                 label("github"),
                 definition(CredentialKind::AuthorizationCode(client()), "api.example"),
+            ),
+            (
+                label("open"),
+                definition(
+                    CredentialKind::AuthorizationCode(unregistered),
+                    "api.example",
+                ),
             ),
             (
                 label("robot"),
@@ -310,6 +348,46 @@ async fn an_expired_token_is_renewed_once_for_all_calls() {
     assert_eq!(rig.server.requests(), ["mia", "refreshed-rt-mia"]);
 }
 
+/// A client that registers itself does so for each account, which stays with its registration.
+#[tokio::test]
+async fn an_account_is_renewed_by_the_client_that_connected_it() {
+    let rig = rig();
+    let (mia, open) = (caller("acme", "mia"), label("open"));
+    let order = ConnectionOrder {
+        redirect_uri: Some("http://127.0.0.1:8123/".to_owned()),
+    };
+    let started = rig.service.connect(&mia, &open, order).await.unwrap();
+    let state = started.authorization_url.split_once("state=").unwrap().1;
+    let code = ConnectionCode {
+        code: "mia".to_owned(),
+        state: state.to_owned(),
+        iss: None,
+    };
+    rig.service.complete(&mia, &open, code).await.unwrap();
+    rig.clock.advance(Duration::from_secs(280)).unwrap();
+    let token = rig.secret(&mia, "open").await.unwrap();
+    assert_eq!(token, "at-refreshed-rt-mia");
+    assert_eq!(
+        rig.server.requests(),
+        ["mia by made-1", "refreshed-rt-mia by made-1"]
+    );
+}
+
+/// A wait for an account ends when the account is connected.
+#[tokio::test]
+async fn a_call_that_lacks_an_account_waits_for_it() {
+    let rig = rig();
+    let (mia, github) = (caller("acme", "mia"), label("github"));
+    let none = rig
+        .service
+        .wait_until_connected(&mia, &github, Duration::ZERO);
+    assert!(!none.await.unwrap());
+    let long = Duration::from_secs(60);
+    let waiting = rig.service.wait_until_connected(&mia, &github, long);
+    let (waited, ()) = tokio::join!(waiting, rig.connected(&mia));
+    assert!(waited.unwrap());
+}
+
 #[tokio::test]
 async fn a_refused_renewal_asks_the_user_again() {
     let rig = rig();
@@ -339,6 +417,29 @@ async fn a_disconnected_account_is_revoked_and_refused_at_once() {
     assert_eq!(view.state, CredentialState::NotConnected);
     assert_eq!(*rig.server.revoked.lock().unwrap(), ["rt-mia"]);
     assert!(rig.secret(&mia, "github").await.is_err());
+}
+
+/// Their server would accept them for as long as they last.
+#[tokio::test]
+async fn tokens_that_are_issued_while_their_account_is_disconnected_are_revoked() {
+    let rig = rig();
+    let mia = caller("acme", "mia");
+    rig.connected(&mia).await;
+    rig.clock.advance(Duration::from_secs(280)).unwrap();
+    let held = Arc::new(Notify::new());
+    *rig.server.held.lock().unwrap() = Some(Arc::clone(&held));
+    let disconnecting = async {
+        while rig.server.requests().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        let gone = rig.service.disconnect(&mia, &label("github"), None).await;
+        assert_eq!(gone.unwrap().state, CredentialState::NotConnected);
+        held.notify_one();
+    };
+    let (refused, ()) = tokio::join!(rig.secret(&mia, "github"), disconnecting);
+    assert_eq!(refused.unwrap_err().code, ErrorCode::CredentialRequired);
+    let revoked = rig.server.revoked.lock().unwrap().clone();
+    assert_eq!(revoked, ["rt-mia", "rt-refreshed-rt-mia"]);
 }
 
 #[tokio::test]

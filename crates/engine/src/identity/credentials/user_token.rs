@@ -9,7 +9,7 @@ use charter_contract::cause::chain;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::hex;
 use charter_contract::time::Timestamp;
-use charter_effects::{OAuthClient, OAuthFault, TokenGrant};
+use charter_effects::{OAuthClient, OAuthFault, TokenGrant, TokenSet};
 use charter_store::StoreError;
 use charter_store::connected_account::{AccountKey, ConnectedAccount};
 use sha2::{Digest, Sha256};
@@ -118,7 +118,7 @@ impl CredentialService {
         turns.value_of(&token).await
     }
 
-    async fn tokens_of(
+    pub(super) async fn tokens_of(
         &self,
         key: &AccountKey,
     ) -> Result<(ConnectedAccount, StoredTokens), EngineError> {
@@ -145,20 +145,19 @@ impl CredentialService {
         let (account, tokens) = self.tokens_of(key).await?;
         let renewal = Renewal::for_credential(credential);
         let renewal = renewal.ok_or_else(|| self.required(key, "is not one of a user"))?;
+        let client = tokens.client(renewal.client);
         let grants = renewal.grants(&tokens);
         let was_live = !grants.is_empty();
+        // A registration that its server has forgotten is made again with the next connection.
+        let is_registered = tokens.client.is_some();
+        let is_over = |fault: OAuthFault| {
+            fault == OAuthFault::Refused || (is_registered && fault == OAuthFault::Misconfigured)
+        };
         for grant in grants {
-            let issued = self.ports.servers.request_token(renewal.client, &grant);
+            let issued = self.ports.servers.request_token(&client, &grant);
             match issued.await {
-                Ok(issued) => {
-                    let now = self.now();
-                    let token = issued.access_token.clone();
-                    let end = end_of(&issued, now);
-                    self.store_renewed(&account, tokens.with_issued(issued), end, now)
-                        .await?;
-                    return Ok(token);
-                }
-                Err(failure) if failure.fault == OAuthFault::Refused => {
+                Ok(issued) => return self.stored(&client, &account, tokens, issued).await,
+                Err(failure) if is_over(failure.fault) => {
                     tracing::info!(
                         tenant.id = %key.tenant_id, user.id = %key.user_id, credential = %key.credential,
                         reason = %failure, "an authorization server refused to renew an account"
@@ -174,12 +173,36 @@ impl CredentialService {
         }
         let why = match renewal.exchange {
             Some(exchange) => format!(
-                "has ended: a request with a current token of the issuer {:?} renews it",
+                "has ended: it is renewed by a token of the issuer {:?}",
                 exchange.subject_issuer
             ),
             None => "has ended".to_owned(),
         };
         Err(self.required(key, &why))
+    }
+
+    /// Stores issued tokens; returns the access token. Those of an account that was disconnected in between are
+    /// revoked.
+    async fn stored(
+        &self,
+        client: &OAuthClient,
+        account: &ConnectedAccount,
+        tokens: StoredTokens,
+        issued: TokenSet,
+    ) -> Result<String, EngineError> {
+        let now = self.now();
+        let token = issued.access_token.clone();
+        let newest = issued.refresh_token.clone();
+        let end = end_of(&issued, now);
+        let tokens = tokens.with_issued(issued);
+        let stored = self.store_renewed(account, tokens, end, now).await;
+        if let Err(error) = &stored
+            && error.code == ErrorCode::CredentialRequired
+        {
+            let newest = newest.as_ref().unwrap_or(&token);
+            self.revoke_token(client, &account.key, newest).await;
+        }
+        stored.map(|()| token)
     }
 
     /// Stores new tokens, unless the user connected the account again in between. A token of the identity provider that

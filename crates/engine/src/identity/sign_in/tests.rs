@@ -9,8 +9,8 @@ use charter_contract::identity::Rights;
 use charter_contract::ids::TenantId;
 use charter_domain::clock::Clock;
 use charter_effects::{
-    AuthorizationRequest, ClientAuth, IssuerOptions, OAuthClient, PlainHttp, ServerLocation,
-    TokenAlgorithm, TokenGrant, TokenSet,
+    AuthorizationRequest, BoundClient, ClientAuth, ClientRegistration, IssuerOptions, OAuthClient,
+    PlainHttp, ServerLocation, TokenAlgorithm, TokenGrant, TokenSet,
 };
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::clock::SimulatedClock;
@@ -81,6 +81,10 @@ impl AuthorizationServers for TokenEndpoint {
     ) -> Result<String, OAuthFailure> {
         let nonce = request.nonce.as_deref().unwrap_or_default();
         Ok(format!("{nonce} {}", request.state))
+    }
+
+    async fn bind_client(&self, _: &OAuthClient, _: &str) -> Result<BoundClient, OAuthFailure> {
+        panic!("the client of sign-in is registered")
     }
 
     async fn request_token(
@@ -175,10 +179,12 @@ fn provider(issuer: &str) -> Provider {
                 server: ServerLocation::Discovered {
                     issuer: issuer.to_owned(),
                 },
+                registration: ClientRegistration::Configured,
                 client_id: "console".to_owned(),
                 client_secret: None,
                 client_auth: ClientAuth::Basic,
                 scopes: vec!["openid".to_owned()],
+                resource: None,
                 parameters: BTreeMap::new(),
                 egress: Vec::new(),
                 plain_http: PlainHttp::Loopback,

@@ -15,7 +15,8 @@ use uuid::Uuid;
 
 use crate::mcp::call::Call;
 use crate::mcp::question::{
-    AnswerOutcome, Choice, Choosable, PendingQuestion, Question, chosen, typed_values,
+    AnswerOutcome, Choice, Choosable, PendingQuestion, Question, chosen, foreign_state,
+    typed_values,
 };
 use crate::mcp::settle::QuestionOutcome;
 use crate::mcp::tool::{McpTool, ToolReply, arguments_of};
@@ -80,6 +81,8 @@ impl McpTool for Run {
                         return Err(no_option_chosen());
                     }
                 },
+                // Its answer was taken before the call.
+                PendingQuestion::Connect { .. } => return Err(foreign_state()),
                 PendingQuestion::Give { run }
                 | PendingQuestion::Confirm { run, .. }
                 | PendingQuestion::Approve { run, .. }

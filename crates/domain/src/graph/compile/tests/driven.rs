@@ -170,6 +170,7 @@ impl Driver {
                     code: "tool_failed".into(),
                     message: "it broke".into(),
                     retryable: false,
+                    account: None,
                 },
                 at,
                 tokens: TokenUsage::default(),

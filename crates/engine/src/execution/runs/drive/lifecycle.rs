@@ -236,6 +236,8 @@ impl RunService {
         progress: Progress,
     ) -> Result<Driven, EngineError> {
         let (tenant, run_id) = (source.tenant().clone(), source.run_id().clone());
+        // A request that started the run waits for this drive, and records the result itself.
+        let is_new = matches!(source, RunSource::New(_));
         let clients = held(&self.clients)?;
         let span = telemetry::run(&run_id, &tenant);
         let running = self.run_in_slot(&clients, source, progress, &mut slot);
@@ -253,7 +255,7 @@ impl RunService {
         if let Driven::Here(driven) = &driven {
             self.schedule_wake(&driven.run, &tenant);
             // The end of any other run does not by itself produce a request's result.
-            if driven.pinned.workspace.kind == RunKind::Playbook {
+            if driven.pinned.workspace.kind == RunKind::Playbook && !is_new {
                 clients.record_end(&tenant, &driven.run).await;
             }
         }
@@ -323,7 +325,7 @@ impl RunService {
     }
 
     async fn load_new(&self, new: PendingRun) -> Result<ReadyRun, EngineError> {
-        let pinned = self.pinned.load_new(&new).await?;
+        let pinned = self.load_documents(&new).await?;
         let room = self.memory.for_run(&new.record.tenant_id);
         let part = room.take(new.run.memory(), VALUES_TIMEOUT).await?;
         let folded = FoldedRun::unwritten(new.run);
@@ -334,6 +336,23 @@ impl RunService {
             unwritten: vec![new.started],
             artifacts: new.artifacts,
         })
+    }
+
+    /// Loads the documents that a new run pins. Refuses a change whose user has not connected an account that one of
+    /// its tools acts with, so that it does not fail halfway. A question is answered as far as it can be.
+    async fn load_documents(&self, new: &PendingRun) -> Result<LoadedRun, EngineError> {
+        let pinned = self.pinned.load_new(new).await?;
+        let workspace = &pinned.workspace;
+        if workspace.kind == RunKind::Playbook {
+            let credentials = &self.calls.credentials;
+            for tool in workspace.tools.values() {
+                let document = &tool.entry.document;
+                credentials
+                    .require_connected(&workspace.tenant, &workspace.by, document)
+                    .await?;
+            }
+        }
+        Ok(pinned)
     }
 
     async fn load_stored(
@@ -385,7 +404,7 @@ impl RunService {
         let pinned = match source {
             RunSource::New(new) => {
                 // Before the run is stored: the caller learns of documents that cannot be loaded.
-                let pinned = self.pinned.load_new(&new).await?;
+                let pinned = self.load_documents(&new).await?;
                 self.store_new(*new).await?;
                 Some(pinned)
             }

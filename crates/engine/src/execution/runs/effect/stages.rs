@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use charter_contract::catalogue::policy::MissionFacts;
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::Tool;
-use charter_contract::ids::{StepId, TaskId, UserId};
+use charter_contract::ids::{StepId, TaskId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_domain::graph::GraphAdditions;
 use charter_domain::mission::StageOutput;
@@ -21,6 +21,7 @@ use super::{PinnedTool, failure};
 use crate::EngineError;
 
 /// Executes the stages of one mission, and decides which calls its tasks may make.
+#[async_trait]
 pub(crate) trait StageRunner: fmt::Debug + Send + Sync {
     /// The id of the mission's type.
     fn kind_id(&self) -> &str;
@@ -64,6 +65,12 @@ pub(crate) trait StageRunner: fmt::Debug + Send + Sync {
         step: &StepId,
         output: &Value,
     ) -> Result<Vec<ArtifactRecord>, StepFailure>;
+
+    /// Ends the waits of stages for outside agents, because the run was called off. A repeat has no further effect.
+    ///
+    /// # Errors
+    /// Errors of storage.
+    async fn stop_waiting(&self, tenant: &TenantId) -> Result<(), EngineError>;
 }
 
 /// A stage that is about to be carried out.

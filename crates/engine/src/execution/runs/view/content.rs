@@ -1,14 +1,14 @@
 //! Content that the outputs of a run refer to. A reader of the run may read it.
 
-use charter_contract::content::{ContentDigest, ContentReference, ToolContent, references};
+use charter_contract::content::{ContentDigest, ContentReference, ToolContent};
 use charter_contract::ids::RunId;
-use charter_domain::run::RunEvent;
+use charter_domain::run::content_references;
 
 use super::RunViewService;
 use crate::{Caller, EngineError};
 
 impl RunViewService {
-    /// Returns the references of a run's outputs to content, in the order of the outputs.
+    /// Returns the references of a run's outputs to content that was stored for them, in the order of the outputs.
     ///
     /// # Errors
     /// `not_found` for a run that is not visible to the caller.
@@ -20,11 +20,7 @@ impl RunViewService {
         self.record(caller, run).await?;
         let (_, history) = self.journals.history_with_run(&caller.tenant, run).await?;
         let (events, _memory) = history.into_parts();
-        let outputs = events.iter().filter_map(|entry| match &entry.event {
-            RunEvent::StepSucceeded { output, .. } => Some(output),
-            _ => None,
-        });
-        Ok(outputs.flat_map(references).collect())
+        Ok(content_references(events.iter().map(|entry| &entry.event)))
     }
 
     /// Returns the content with a digest that an output of a run refers to.

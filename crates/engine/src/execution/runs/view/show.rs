@@ -13,7 +13,8 @@ use charter_domain::approval::{Approval, Digest};
 use charter_domain::graph::{Entry, StepItem};
 use charter_domain::parameters::{ProposedValue, ValueSource};
 use charter_domain::run::{
-    FoldError, Run, RunEvent, RunOutcome, StepState, StrictReplay, TokenUsage,
+    FoldError, MissingAccount, Run, RunEvent, RunOutcome, StepState, StopCause, StrictReplay,
+    TokenUsage,
 };
 use charter_store::journal::{GENESIS, RunRecord, verify_chain};
 use schemars::JsonSchema;
@@ -125,6 +126,38 @@ pub struct StepView {
     /// The step's state.
     #[serde(flatten)]
     pub state: StepState,
+}
+
+impl RunView {
+    /// Returns the account that the run failed for want of, if the run changed nothing: the same may be ordered again
+    /// once the account is connected.
+    #[must_use]
+    pub fn missing_account(&self) -> Option<&MissingAccount> {
+        let cause = match self.state.outcome.as_ref()? {
+            RunOutcome::Completed { .. } => return None,
+            RunOutcome::Failed { cause }
+            | RunOutcome::RolledBack { cause }
+            | RunOutcome::RollbackFailed { cause, .. } => cause,
+        };
+        let failure = match cause {
+            StopCause::Failure { failure, .. } => failure,
+            StopCause::Aborted { .. } | StopCause::TimedOut | StopCause::TokenBudgetExhausted => {
+                return None;
+            }
+        };
+        let may_have_changed = |step: &StepView| match &step.state {
+            StepState::Pending
+            | StepState::AwaitingApproval { .. }
+            | StepState::Skipped { .. }
+            | StepState::Cancelled => false,
+            StepState::Failed { failure } => step.writes && failure.account.is_none(),
+            StepState::Running { .. } | StepState::Retrying { .. } | StepState::Succeeded => {
+                step.writes
+            }
+        };
+        let account = failure.account.as_deref();
+        account.filter(|_| !self.state.steps.iter().any(may_have_changed))
+    }
 }
 
 impl RunState {
