@@ -71,6 +71,8 @@ BROWSER := target/console/browser
 BROWSER_READY := $(if $(CHROMIUM),,$(BROWSER)/.ready)
 LIGHTHOUSE := target/console/lighthouse/npm
 LIGHTHOUSE_READY := $(LIGHTHOUSE)/.ready
+PROVIDER := target/console/provider/npm
+PROVIDER_READY := $(PROVIDER)/.ready
 DEPLOY := target/deploy-venv
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
@@ -81,7 +83,7 @@ CHARTER := target/debug/charter
 FETCH_MODEL := CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial/README.md
 
-.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-keycloak check-telemetry check-openapi check-pdf clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured test-sign-in browser lighthouse docs tutorial check-deploy check-elasticsearch check-keycloak check-telemetry check-openapi check-pdf clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -113,6 +115,7 @@ help:
 	@echo "make opensearch  install the OpenSearch node that search is tested on into target/opensearch"
 	@echo "make console     build the web console into console/dist, and the TypeScript client that it uses"
 	@echo "make test-console test both over a real server, in the browser of make browser or the one that CHROMIUM names"
+	@echo "make test-sign-in sign in to the console at a real OpenID provider"
 	@echo "make lighthouse  measure the console's main screens with Lighthouse; reports in target/console/lighthouse"
 	@echo "make browser     unpack the headless Chromium that the console is tested in into target/console/browser"
 	@echo "make telemetry   install the types of OTLP that traces and metrics are tested with into target/telemetry-peers"
@@ -160,6 +163,7 @@ test-rest:
 	@$(PART) "replicas under faults, longer" -- env CHARTER_TEST_CHAOS_S=20 $(MAKE) test-chaos
 	@$(PART) "OpenAPI document" -- $(MAKE) check-openapi
 	@$(PART) "console, measured" --covers $(SERVER_COVERS) -- $(MAKE) test-console-measured
+	@$(PART) "console, sign-in at a provider" --covers $(SERVER_COVERS) -- $(MAKE) test-sign-in
 	@$(PYTHON) .ci/part.py table
 
 # Tests wait about as long as they compute.
@@ -230,7 +234,7 @@ check-fast: check-python check-deps
 	$(CARGO) run --locked -q -p xtask -- tidy
 	$(MAKE) check-web
 
-# Types of the TypeScript client and of the console.
+# Types of the TypeScript client and of the console, and the rules of console/biome.json.
 check-web: $(CONSOLE)
 	$(NPM) run --silent check --workspace @charter/client --workspace charter-console
 
@@ -388,12 +392,18 @@ release: $(CONSOLE)
 
 test-console: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
 	CHARTER="$(CHARTER)" $(NPM) test --workspace @charter/client
+	$(NPM) run --silent unit --workspace charter-console
 	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project stories
 	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project measured --no-deps --grep "thousand steps"
 
 # Measurements need the machine for themselves.
 test-console-measured: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
 	CHARTER="$(CHARTER)" $(NPM) test --workspace charter-console -- --project measured --no-deps
+
+# A real OpenID provider, which is a dependency of its own.
+test-sign-in: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY) $(PROVIDER_READY)
+	cd console && CHARTER="$(CHARTER)" PATH="$(CURDIR)/$(WEB)/node/bin:$$PATH" \
+		node ../node_modules/.bin/playwright test --config provider
 
 browser: $(BROWSER)/.ready
 
@@ -508,6 +518,12 @@ $(LIGHTHOUSE_READY): $(WEB_READY) console/lighthouse/package.json console/lighth
 	mkdir -p $(LIGHTHOUSE)
 	cp $(filter %.json,$^) $(LIGHTHOUSE)/
 	$(NPM) ci --silent --ignore-scripts --prefix $(LIGHTHOUSE)
+	touch $@
+
+$(PROVIDER_READY): $(WEB_READY) console/provider/package.json console/provider/package-lock.json
+	mkdir -p $(PROVIDER)
+	cp $(filter %.json,$^) $(PROVIDER)/
+	$(NPM) ci --silent --ignore-scripts --prefix $(PROVIDER)
 	touch $@
 
 # Calls made from the OpenAPI document.

@@ -113,6 +113,10 @@ def check_playbook(check: Check, package: Package) -> None:
     surface = package.result(check, "aws.describe_public_ingress_surface", scope)
     rules = surface["lockable_rules"]
     check.that(
+        "the lockable rules by group are the lockable rules",
+        [rule for group in surface["lockable_groups"] for rule in group["rules"]] == rules,
+    )
+    check.that(
         "web and ICMP rules are not lockable",
         not {(r["protocol"], r["from_port"]) for r in rules}
         & {("tcp", 80), ("tcp", 443), ("icmp", -1)},

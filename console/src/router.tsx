@@ -14,19 +14,23 @@ import { routes as lenses } from "~/lenses/routes";
 import { routes as memory } from "~/memory/routes";
 import { routes as missions } from "~/missions/routes";
 import { routes as packages } from "~/packages/routes";
+import { routes as playbooks } from "~/playbooks/routes";
 import { routes as requests } from "~/requests/routes";
 import { routes as routing } from "~/routing/routes";
 import { routes as runs } from "~/runs/routes";
+import { routes as search } from "~/search/routes";
 import { rootRoute, ScreenFailed } from "~/shell/root";
 import { routes as skills } from "~/skills/routes";
 
 const routeTree = rootRoute.addChildren([
   ...home,
+  ...search,
   ...requests,
   ...approvals,
   ...runs,
   ...evidence,
   ...missions,
+  ...playbooks,
   ...catalogue,
   ...packages,
   ...routing,

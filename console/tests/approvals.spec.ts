@@ -21,7 +21,7 @@ test("a call that is rejected fails its step and is not made", async ({ page, es
   await page.getByLabel("Reason").fill("Not today.");
   await page.getByRole("button", { name: "Reject" }).click();
   await expect(page.getByRole("heading", { name: "Rejected: the step failed, and nothing was called" })).toBeVisible();
-  await estate.settled(run, "rolled_back");
+  await estate.settled(run, "rejected");
   await expect(page.getByText("approval_rejected")).toBeVisible();
   await looksRight(page, "approval-rejected");
   await page.goto(`${estate.url}/approvals?state=rejected`);
@@ -54,9 +54,9 @@ test("a question arrives live, shows the exact call, and is approved", async ({ 
   await expect(page.getByRole("heading", { name: "The exact call" })).toBeVisible();
   await expect(page.getByText("security.no_public_write_without_approval")).toBeVisible();
   const difference = page.getByLabel("Planned call and exact call");
-  await expect(difference).toContainText('"rules": "${step_1.lockable_rules}"');
+  await expect(difference).toContainText('"rules": "${item.rules}"');
   await expect(difference).toContainText('"group_id": "sg-');
-  await expect(page.getByText("aws.restore_security_group (rollback_2)")).toBeVisible();
+  await expect(page.getByText("aws.restore_security_group (rollback_2.1)")).toBeVisible();
   await looksRight(page, "approval-pending");
   await page.getByLabel("Reason").fill("The exposure is not wanted.");
   await page.getByRole("button", { name: "Approve" }).click();

@@ -56,7 +56,7 @@ def test_a_change_waits_for_parameters_confirmation_and_approval(
         bob.approvals.approve(approval.approval_id, seen.digest)
 
     run = charter.runs.wait(run.run_id)
-    assert run.status == "rolled_back" and server.notice.read_text(encoding="utf-8") == "Open every day."
+    assert run.status == "rejected" and server.notice.read_text(encoding="utf-8") == "Open every day."
     failure = next(step.failure for step in run.steps if step.failure)
     assert failure.code == "approval_rejected"
     replay = charter.runs.replay(run.run_id)
@@ -127,7 +127,8 @@ def test_a_tool_is_called_through_the_gate(charter: Charter) -> None:
     run = charter.runs.wait(charter.runs.call_tool("aws.describe_security_groups", REGION).run_id)
     assert run.status == "completed" and run.output()[0]["GroupId"].startswith("sg-")
     assert charter.gate.explain(run=run.run_id).steps[0].decisions
-    rules = {"region": "us-east-1", "rules": []}
+    opened = {"group_id": "sg-0a1b2c3d", "protocol": "tcp", "from_port": 22, "to_port": 22, "cidr": "0.0.0.0/0"}
+    rules = {"region": "us-east-1", "rules": [opened]}
     said = charter.gate.explain(tool="aws.lock_security_group", playbook=REMEDIATE, step="step_2", parameters=rules)
     assert said.verdict == "needs_approval" and said.rules
 

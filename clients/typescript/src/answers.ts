@@ -24,6 +24,12 @@ export type Dependencies = Schemas["document_dependencies"];
 export type DependencyNode = Schemas["dependency_node"];
 export type CallerShown = Schemas["caller"];
 export type PackageShown = Schemas["package"];
+/** The files of a package, by path. */
+export type PackageFiles = Schemas["package_bundle"]["files"];
+export type PackageProblem = Schemas["package_problem"];
+export type PackageReport = Schemas["package_report"];
+export type DocumentChange = Schemas["document_change"];
+export type PlaybookInForce = Schemas["playbook_in_force"];
 export type VersionDiff = Schemas["package_version_diff"];
 export type DocumentVersionChange = Schemas["document_version_change"];
 export type RoutedVerdict = Schemas["verdict"];
@@ -129,6 +135,8 @@ export type ResponseShown = Omit<Schemas["agent_response"], "metadata"> & { meta
 export type RequestFailure = Omit<Schemas["agent_error"], "technical_details"> & {
   technical_details?: { known?: ParameterShown[]; proposals?: ProposedValue[]; [more: string]: unknown };
 };
+/** A request in a list: who sent it, and what came of it. */
+export type RequestSummary = Schemas["request_summary"];
 export type SessionTurn = Schemas["session_turn"];
 export type RequestShown = Omit<Schemas["request"], "received" | "verdict" | "answer" | "result"> & {
   received: { user: string; request: Schemas["agent_request"] };

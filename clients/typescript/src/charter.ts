@@ -14,12 +14,17 @@ import type { paths } from "./generated/openapi.js";
 import { CharterError } from "./error.js";
 import { follow, type Followed, type FollowOptions } from "./events.js";
 
+/** The header with the token of a console session's page. */
+const PAGE_TOKEN = "x-charter-session";
+
 /** Where the server is and who is asking. */
 export interface CharterOptions {
   /** The server's address, e.g. `https://charter.example.com`. */
   baseUrl: string;
   /** An API key, or a token of an identity provider; none where a server on loopback needs none. */
   key?: string | undefined;
+  /** The `page_token` of a console session, whose cookie the browser sends; calls that may change something need it. */
+  pageToken?: string | undefined;
   /** What sends requests; the platform's `fetch` when absent. */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
 }
@@ -97,8 +102,9 @@ export class Charter {
   }
 
   async #send(request: Request): Promise<Response> {
-    const { key, fetch = globalThis.fetch } = this.#options;
+    const { key, pageToken, fetch = globalThis.fetch } = this.#options;
     if (key !== undefined) request.headers.set("authorization", `Bearer ${key}`);
+    else if (pageToken !== undefined && request.method !== "GET") request.headers.set(PAGE_TOKEN, pageToken);
     let response: Response;
     try {
       response = await fetch(request);

@@ -1,4 +1,4 @@
-/** One approval: the exact call, why a person is asked, what would change, and the decision. */
+/** One approval: the exact call, why a person is asked, what would change; below them the decision. */
 
 import type { ApprovalEntry } from "@charter/client";
 import { Anchor, List, Text } from "@mantine/core";
@@ -7,7 +7,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 
 import { Change } from "~/approvals/change";
 import { Decide } from "~/approvals/decide";
-import { RULES, standingOf } from "~/approvals/words";
+import { riskOf, RULES, standingOf } from "~/approvals/words";
 import { Copy } from "~/parts/command";
 import { Facts } from "~/parts/facts";
 import { Loaded } from "~/parts/loaded";
@@ -16,6 +16,7 @@ import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
 import { Section } from "~/parts/section";
+import { missionOf, MissionLink } from "~/runs/question";
 import { useCharter } from "~/session/session";
 
 const route = getRouteApi("/approvals/$approval");
@@ -33,15 +34,32 @@ export function OneApproval() {
   return <Loaded query={query}>{(approval) => <Shown key={id} approval={approval} />}</Loaded>;
 }
 
+/** The mission of a run, which its first event names. */
+function useMissionOf(run: string): string | undefined {
+  const charter = useCharter();
+  const { data } = useQuery({
+    queryKey: ["runs", "one", run],
+    queryFn: () => charter.get("/v1/runs/{id}", { params: { path: { id: run } } }),
+  });
+  return missionOf(data?.events[0]);
+}
+
 function Shown({ approval }: { approval: ApprovalEntry }) {
-  const { call } = approval;
+  const { call, list = [] } = approval;
   const { word, tone } = standingOf(approval);
+  const risk = riskOf(approval);
+  const mission = useMissionOf(call.run_id);
   return (
     <>
       <PageHead
         title={call.tool}
         crumbs={[<Link to="/approvals">Approvals</Link>, <span>{approval.approval_id}</span>]}
-        marks={<Mark tone={tone}>{word}</Mark>}
+        marks={
+          <>
+            <Mark tone={tone}>{word}</Mark>
+            {approval.state === "pending" && <Mark tone={risk.tone}>{risk.word}</Mark>}
+          </>
+        }
         lead={
           <>
             {approval.requested_by} asked <Moment at={approval.requested_at} />
@@ -54,10 +72,16 @@ function Shown({ approval }: { approval: ApprovalEntry }) {
           </>
         }
       />
-      <Decide approval={approval} />
-      <div className="approval-parts">
+      <div className="approval-parts first-parts approval-call">
         <div className="approval-column">
-          <Section title="The exact call" lead="An answer is good for this call alone: for no other arguments, and once.">
+          <Section
+            title={list.length > 0 ? `The ${list.length} exact calls` : "The exact call"}
+            lead={
+              list.length > 0
+                ? "One answer is good for these calls alone: for no other arguments, and once each."
+                : "An answer is good for this call alone: for no other arguments, and once."
+            }
+          >
             <Facts
               rows={[
                 [
@@ -86,7 +110,13 @@ function Shown({ approval }: { approval: ApprovalEntry }) {
                     {call.step}
                   </Anchor>,
                 ],
-                ["Run", <span className="mono">{call.run_id}</span>],
+                [
+                  "Run",
+                  <Anchor renderRoot={(props) => <Link to="/runs/$run" params={{ run: call.run_id }} {...props} />}>
+                    {approval.run_title}
+                  </Anchor>,
+                ],
+                ["Mission", mission !== undefined && <MissionLink mission={mission} />],
                 ["Asked by", (approval.requesters ?? [approval.requested_by]).join(", ")],
                 [
                   "Digest",
@@ -98,7 +128,14 @@ function Shown({ approval }: { approval: ApprovalEntry }) {
               ]}
             />
             <div className="below">
-              <LongJson value={call.parameters} label="Arguments" />
+              {list.length === 0 && <LongJson value={call.parameters} label="Arguments" />}
+              {list.map((listed) => (
+                <LongJson
+                  key={listed.step}
+                  value={listed.parameters}
+                  label={`Arguments of ${listed.tool} in ${listed.step}`}
+                />
+              ))}
             </div>
           </Section>
         </div>
@@ -129,6 +166,7 @@ function Shown({ approval }: { approval: ApprovalEntry }) {
           <Change approval={approval} />
         </div>
       </div>
+      <Decide approval={approval} />
     </>
   );
 }

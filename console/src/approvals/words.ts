@@ -35,8 +35,22 @@ export function isLate({ expires_at }: Approval): boolean {
 }
 
 /** Whether the question is about a call that was begun and may have happened. */
-export function isInDoubt({ rules }: Approval): boolean {
+export function isInDoubt({ rules }: Pick<Approval, "rules">): boolean {
   return rules.some(({ kind }) => kind === "interrupted");
+}
+
+/** The risk of a call, by the rules that ask for the approval. A higher rank is a greater risk. */
+export function riskOf(approval: Pick<Approval, "rules">): { word: string; tone: Tone; rank: number } {
+  if (approval.rules.some(({ kind }) => kind === "interrupted")) return { word: "in doubt", tone: "bad", rank: 3 };
+  const isDestructive = approval.rules.some(({ kind, message }) => kind === "safety" && /\bdestructive\b/.test(message));
+  if (isDestructive) return { word: "destructive", tone: "bad", rank: 2 };
+  if (approval.rules.some(({ kind }) => kind === "guardrail" || kind === "policy")) return { word: "restricted", tone: "warn", rank: 1 };
+  return { word: "write", tone: "warn", rank: 0 };
+}
+
+/** Approvals in the order in which they are looked at: the riskier first, and of equal ones the oldest. */
+export function byUrgency(one: Approval, other: Approval): number {
+  return riskOf(other).rank - riskOf(one).rank || one.requested_at.localeCompare(other.requested_at);
 }
 
 /** What kind of rule asks. */

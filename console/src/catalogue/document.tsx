@@ -1,7 +1,7 @@
 /** One document: what it says, which layer won, what it needs and what breaks if it changes. */
 
 import type { DocumentKind, DocumentShown } from "@charter/client";
-import { Tabs, Text } from "@mantine/core";
+import { Button, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 
@@ -65,6 +65,13 @@ function OfKind({ kind, one, label, id }: OfKindProps) {
             {id}
           </span>,
         ]}
+        actions={
+          kind !== "playbook" ? undefined : (
+            <Button size="compact-md" renderRoot={(props) => <Link to="/playbooks/$playbook" params={{ playbook: id }} {...props} />}>
+              Run it
+            </Button>
+          )
+        }
         marks={
           shown.data !== undefined && (
             <>

@@ -24,6 +24,7 @@ export const KINDS: Kind[] = [
   { kind: "domain_lens", label: "Lenses", one: "Lens", what: "Reference knowledge of a domain, with its source." },
   { kind: "mission_type", label: "Mission types", one: "Mission type", what: "What missions of a kind may look at, and how their proposals are written back." },
   { kind: "prompt_template", label: "Prompt templates", one: "Prompt template", what: "Versioned texts that instruct a role of a mission." },
+  { kind: "schedule", label: "Schedules", one: "Schedule", what: "Start work by the time, a webhook or a finding, once a user has enabled them." },
   { kind: "graph_node", label: "Graph nodes", one: "Graph node", what: "Pieces of expert knowledge: controls, requirements, risks, remediations." },
   { kind: "graph_edge", label: "Graph edges", one: "Graph edge", what: "Typed links between two graph nodes." },
   { kind: "domain", label: "Domains", one: "Domain", what: "Fields of work that documents belong to." },

@@ -1,11 +1,15 @@
-/** The first screen: what is in force here, and for an empty installation how to begin. */
+/** The first screen: decisions that wait, failed runs and new findings; first steps for an empty installation. */
 
 import type { PackageShown } from "@charter/client";
-import { List, Text } from "@mantine/core";
+import { Button, List, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
 import { KINDS } from "~/catalogue/kinds";
+import { Decisions } from "~/home/decisions";
+import { FailedRuns } from "~/home/failed";
+import { Figures } from "~/home/figures";
+import { NewFindings } from "~/home/found";
 import { Command } from "~/parts/command";
 import { Loaded } from "~/parts/loaded";
 import { Mark } from "~/parts/mark";
@@ -21,10 +25,11 @@ export function Overview() {
     <>
       <PageHead
         title="Overview"
-        lead="What your agents may do here, what they did, and what waits for you."
+        lead="Decisions that wait for you, failed runs, new findings, and the documents that are in force."
+        actions={<Begin />}
       />
       <Loaded query={packages}>
-        {(found) => (found.length === 0 ? <FirstSteps /> : <InForce packages={found} />)}
+        {(found) => (found.length === 0 ? <FirstSteps /> : <Work packages={found} />)}
       </Loaded>
     </>
   );
@@ -54,6 +59,37 @@ function FirstSteps() {
           <Command text='charter ask "are any buckets public?" -p region=eu-west-1' />
         </List.Item>
       </List>
+    </div>
+  );
+}
+
+/** Links to start work. */
+function Begin() {
+  return (
+    <>
+      <Button size="compact-md" renderRoot={(props) => <Link to="/ask" {...props} />}>
+        Ask
+      </Button>
+      <Button size="compact-md" variant="default" renderRoot={(props) => <Link to="/missions/start" {...props} />}>
+        Start a mission
+      </Button>
+      <Button size="compact-md" variant="default" renderRoot={(props) => <Link to="/playbooks" {...props} />}>
+        Run a playbook
+      </Button>
+    </>
+  );
+}
+
+function Work({ packages }: { packages: PackageShown[] }) {
+  return (
+    <div className="work">
+      <div className="work-queue">
+        <Decisions />
+        <FailedRuns />
+        <NewFindings />
+      </div>
+      <Figures />
+      <InForce packages={packages} />
     </div>
   );
 }

@@ -22,7 +22,7 @@ export function LinkMark() {
     <Tooltip label={help} multiline w={280} withArrow>
       <span role="status" className="link-state" data-tone={shown.tone} tabIndex={0}>
         <span className="link-dot" aria-hidden />
-        {shown.word}
+        <span className="link-word">{shown.word}</span>
       </span>
     </Tooltip>
   );

@@ -1,7 +1,7 @@
 /** The missions of the tenant, newest first. */
 
 import type { MissionSummary } from "@charter/client";
-import { NativeSelect } from "@mantine/core";
+import { Button, NativeSelect } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 
 import { missionTone, STATES } from "~/missions/words";
@@ -36,6 +36,11 @@ export function Missions() {
       <PageHead
         title="Missions"
         lead="Goals that take several hands: tasks are planned, done and reviewed once, every claim cites its sources, and changes are proposed."
+        actions={
+          <Button size="compact-md" renderRoot={(props) => <Link to="/missions/start" {...props} />}>
+            Start a mission
+          </Button>
+        }
       />
       <div className="toolbar">
         <NativeSelect

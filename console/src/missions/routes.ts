@@ -13,6 +13,11 @@ export const routes = [
   }),
   createRoute({
     getParentRoute: () => rootRoute,
+    path: "/missions/start",
+    component: lazyRouteComponent(() => import("./start"), "StartMission"),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
     path: "/missions/$mission",
     validateSearch: readSearch((raw) => ({
       tab: wordOf(raw, "tab", ["result", "tasks", "proposals", "artifacts", "journal"]),

@@ -5,6 +5,7 @@ import { Button, Group, NativeSelect, Radio, Table, Text } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 
+import { RollBack } from "~/packages/roll-back";
 import { EmptyState } from "~/parts/empty-state";
 import { JsonDifference } from "~/parts/difference";
 import { Failure } from "~/parts/failure";
@@ -73,6 +74,12 @@ const CHANGES: Record<PackageShown["change"], { word: string; tone: Tone }> = {
 };
 
 function History({ entries }: { entries: PackageShown[] }) {
+  const { scope, name } = route.useParams();
+  const navigate = route.useNavigate();
+  const again = revisionsToReturnTo(entries);
+  const inForce = entries[0]?.change === "unregistered" ? undefined : entries[0]?.version;
+  const compare = (from: string) =>
+    void navigate({ search: (last) => ({ ...last, from, to: inForce, open: undefined }), replace: true, resetScroll: false });
   return (
     <Section title="What happened to it" lead="Newest first. A version's files are kept, so that it can be put in force again.">
       <div className="wide" tabIndex={0} role="region" aria-label="History, to be scrolled sideways">
@@ -86,6 +93,9 @@ function History({ entries }: { entries: PackageShown[] }) {
               <Table.Th>When</Table.Th>
               <Table.Th ta="right">Revision</Table.Th>
               <Table.Th>Content</Table.Th>
+              <Table.Th>
+                <span className="unseen">Actions</span>
+              </Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -104,6 +114,11 @@ function History({ entries }: { entries: PackageShown[] }) {
                 <Table.Td className="mono" title={entry.content_hash}>
                   {entry.content_hash.slice(0, 19)}…
                 </Table.Td>
+                <Table.Td>
+                  {again.has(entry.revision) && (
+                    <RollBack scope={scope} name={name} version={entry.version} onCompare={() => compare(entry.version)} />
+                  )}
+                </Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
@@ -111,6 +126,19 @@ function History({ entries }: { entries: PackageShown[] }) {
       </div>
     </Section>
   );
+}
+
+/** The newest entry of each version that is not in force, by its revision. `entries` are newest first. */
+function revisionsToReturnTo(entries: PackageShown[]): ReadonlySet<number> {
+  const first = entries[0];
+  const seen = new Set(first === undefined || first.change === "unregistered" ? [] : [first.version]);
+  const found = new Set<number>();
+  for (const { version, revision, change } of entries) {
+    if (change === "unregistered" || seen.has(version)) continue;
+    seen.add(version);
+    found.add(revision);
+  }
+  return found;
 }
 
 /** What one version changed against another. */

@@ -1,6 +1,7 @@
 /** The packages in force. */
 
 import type { PackageShown } from "@charter/client";
+import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
@@ -20,6 +21,11 @@ export function Packages() {
       <PageHead
         title="Packages"
         lead="What is in force came with packages: each was checked, its tests passed, and all of it took effect at once."
+        actions={
+          <Button size="compact-md" renderRoot={(props) => <Link to="/packages/register" {...props} />}>
+            Register a package
+          </Button>
+        }
       />
       <Loaded query={packages}>
         {(found) =>

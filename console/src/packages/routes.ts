@@ -11,6 +11,11 @@ export const routes = [
   }),
   createRoute({
     getParentRoute: () => rootRoute,
+    path: "/packages/register",
+    component: lazyRouteComponent(() => import("./register"), "Register"),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
     path: "/packages/$scope/$name",
     validateSearch: readSearch((raw) => ({
       from: textOf(raw, "from"),

@@ -39,7 +39,7 @@ function Shown({ request }: { request: RequestShown }) {
     <>
       <PageHead
         title={input.length > TITLE ? `${input.slice(0, TITLE)}…` : input}
-        crumbs={[<Link to="/ask">Ask</Link>, <span>{id}</span>]}
+        crumbs={[<Link to="/requests">Requests</Link>, <span>{id}</span>]}
         marks={verdict?.intent !== undefined && <Mark tone="info">{verdict.intent}</Mark>}
         lead={
           <>

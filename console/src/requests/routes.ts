@@ -10,6 +10,11 @@ export const routes = [
   }),
   createRoute({
     getParentRoute: () => rootRoute,
+    path: "/requests",
+    component: lazyRouteComponent(() => import("./requests"), "Requests"),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
     path: "/requests/$request",
     component: lazyRouteComponent(() => import("./request"), "OneRequest"),
   }),

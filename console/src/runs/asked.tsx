@@ -1,8 +1,8 @@
 /** What a run waits for from people: values, the confirmation of its plan, approvals; and its warnings. */
 
-import type { ProposedValue, RunShown } from "@charter/client";
+import type { PlaybookInForce, ProposedValue, RunShown } from "@charter/client";
 import { Alert, Anchor, Button, Group, List, Text, TextInput } from "@mantine/core";
-import { type QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
@@ -10,6 +10,7 @@ import { inShort } from "~/approvals/words";
 import { Failure } from "~/parts/failure";
 import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
+import { emptyLists, meaningOf } from "~/runs/empty-lists";
 import { type Typed, typedValues, ValueFields } from "~/runs/value-fields";
 import { Values, valuesOf } from "~/runs/values";
 import { useCharter } from "~/session/session";
@@ -134,6 +135,33 @@ function show(queries: QueryClient, run: RunShown): void {
   queries.setQueryData(["runs", "one", run.run_id], run);
 }
 
+const NO_PARAMETERS: Pick<PlaybookInForce["document"], "mandatory_parameters" | "optional_parameters"> = {};
+
+/** The meaning of lists without entries, by the descriptions of the playbook's parameters. */
+function EmptyLists({ run }: { run: RunShown }) {
+  const charter = useCharter();
+  const empty = emptyLists(run.parameters);
+  const first = run.events[0];
+  const playbook = first?.event === "started" ? first.pins.find(({ kind }) => kind === "playbook")?.id : undefined;
+  const query = useQuery({
+    queryKey: ["catalogue", "playbook", playbook],
+    queryFn: () => charter.get("/v1/resolve/playbook/{id}", { params: { path: { id: playbook ?? "" } } }),
+    enabled: playbook !== undefined && empty.length > 0,
+  });
+  if (empty.length === 0) return null;
+  const { mandatory_parameters: needed, optional_parameters: optional } = query.data?.document ?? NO_PARAMETERS;
+  const described = new Map([...(needed ?? []), ...(optional ?? [])].map(({ name, description }) => [name, description]));
+  return (
+    <Alert variant="light" color="yellow" p="xs" mt="sm" title="Lists without entries" role="note">
+      {empty.map((name) => (
+        <Text key={name} size="sm">
+          <span className="mono">{name}</span> has no entry. {meaningOf(described.get(name))}
+        </Text>
+      ))}
+    </Alert>
+  );
+}
+
 function Confirm({ run }: { run: RunShown }) {
   const charter = useCharter();
   const queries = useQueryClient();
@@ -159,6 +187,7 @@ function Confirm({ run }: { run: RunShown }) {
       <div className="below">
         <Values values={valuesOf(run.parameters, run.sources)} label="With these values" />
       </div>
+      <EmptyLists run={run} />
       <Text size="sm" c="dimmed" mt="xs">
         Plan <span className="mono">{run.plan_digest}</span>
       </Text>

@@ -27,6 +27,28 @@ export interface Arrow {
 /** The upper left corner of each step. */
 export type Places = Map<string, { x: number; y: number }>;
 
+/** How much room the steps take, in pixels; none where there are no steps. */
+export function extentOf(places: Places): { width: number; height: number } {
+  const corners = [...places.values()];
+  if (corners.length === 0) return { width: 0, height: 0 };
+  const xs = corners.map(({ x }) => x);
+  const ys = corners.map(({ y }) => y);
+  return {
+    width: Math.max(...xs) - Math.min(...xs) + WIDTH,
+    height: Math.max(...ys) - Math.min(...ys) + HEIGHT,
+  };
+}
+
+/** Space around the steps of a small graph, and the bounds of its frame's height, in pixels. */
+const AROUND = 56;
+const LOWEST = 170;
+const HIGHEST = 480;
+
+/** The height of the frame around a graph: as much as its steps need, within bounds. */
+export function frameHeight(places: Places): number {
+  return Math.min(HIGHEST, Math.max(LOWEST, extentOf(places).height + AROUND));
+}
+
 /** Lays steps out from top to bottom. Arrows from or to unknown steps are left out. */
 export function laidOut(ids: string[], arrows: Arrow[]): Places {
   const known = new Set(ids);

@@ -25,7 +25,7 @@ export const routes = [
       step: textOf(raw, "step"),
       /** The event of the journal that the run is shown after. */
       at: numberOf(raw, "at", 1, Number.MAX_SAFE_INTEGER),
-      tab: wordOf(raw, "tab", ["journal", "values", "evidence", "versions"]),
+      tab: wordOf(raw, "tab", ["journal", "timeline", "values", "evidence", "versions"]),
     })),
     component: lazyRouteComponent(() => import("./run"), "OneRun"),
   }),

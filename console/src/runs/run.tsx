@@ -7,20 +7,24 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useMemo } from "react";
 
 import { oneAtATime } from "~/live/one-at-a-time";
+import { between, durationOf } from "~/parts/duration";
 import { Loaded } from "~/parts/loaded";
 import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
 import { Asked } from "~/runs/asked";
+import { Cause } from "~/runs/cause";
 import { Journal } from "~/runs/journal";
 import { useJournal } from "~/runs/journal-query";
 import { Orders } from "~/runs/orders";
 import { RunEvidence, RunValues, RunVersions } from "~/runs/about";
 import { Past } from "~/runs/past";
+import { Question } from "~/runs/question";
 import { useRunAt } from "~/runs/run-at";
 import { Scrubber } from "~/runs/scrubber";
 import { StepGraph } from "~/runs/step-graph";
 import { StepPanel } from "~/runs/step-panel";
+import { Timeline } from "~/runs/timeline";
 import { plansOf, toldOf } from "~/runs/told";
 import { inWords, runTone } from "~/runs/words";
 import { useCharter } from "~/session/session";
@@ -76,12 +80,17 @@ function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
         }
         lead={
           <>
-            {started?.event === "started" ? `For ${started.by}, started ` : "Started "}
-            <Moment at={run.created_at} />, last change <Moment at={run.updated_at} />.
+            {started?.event === "started" ? `For ${started.by} (${started.role}), started ` : "Started "}
+            <Moment at={run.created_at} />, last change <Moment at={run.updated_at} />, after{" "}
+            {durationOf(between(run.created_at, run.updated_at))}.
           </>
         }
         actions={<Orders run={run} />}
       />
+      <div className="run-first">
+        <Cause run={run} />
+        <Question run={run} started={started} />
+      </div>
       <Asked run={run} />
       <Scrubber events={events} at={isPast ? at : last} onSeek={seek} />
       {isPast && <Past at={at} last={last} wanted={wanted} then={then} onNow={() => go({ at: undefined })} />}
@@ -107,12 +116,16 @@ function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
       <Tabs value={tab ?? "journal"} onChange={(to) => go({ tab: to as typeof tab })} keepMounted={false} className="run-tabs">
         <Tabs.List>
           <Tabs.Tab value="journal">Journal ({last})</Tabs.Tab>
+          <Tabs.Tab value="timeline">Timeline</Tabs.Tab>
           <Tabs.Tab value="values">Values</Tabs.Tab>
           <Tabs.Tab value="evidence">Evidence ({run.evidence.length})</Tabs.Tab>
           <Tabs.Tab value="versions">Versions</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="journal" pt="sm">
           <Journal events={events} at={until} onSeek={seek} onStep={choose} />
+        </Tabs.Panel>
+        <Tabs.Panel value="timeline" pt="sm">
+          <Timeline events={events} onStep={choose} />
         </Tabs.Panel>
         <Tabs.Panel value="values" pt="sm">
           <RunValues run={then} events={events} />

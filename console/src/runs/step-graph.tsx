@@ -23,7 +23,7 @@ import { memo, useMemo, useRef } from "react";
 
 import { KeepsCentre } from "~/parts/keeps-centre";
 import type { Tone } from "~/parts/mark";
-import { HEIGHT, laidOut, type Places, WIDTH } from "~/runs/layout";
+import { frameHeight, HEIGHT, laidOut, type Places, WIDTH } from "~/runs/layout";
 import { inWords, stepTone } from "~/runs/words";
 
 interface Props {
@@ -84,7 +84,13 @@ export const StepGraph = memo(function StepGraph({ steps, plans, selected, onSel
   const isLarge = steps.length > LARGE;
   const choose = (step: string) => onSelect(step === selected ? undefined : step);
   return (
-    <div className="chart panel step-graph" role="region" aria-label="Step graph" ref={frame}>
+    <div
+      className="chart panel step-graph"
+      role="region"
+      aria-label="Step graph"
+      ref={frame}
+      style={{ height: frameHeight(places) }}
+    >
       <ReactFlow
         key={`${graphKey} ${steps.length}`}
         nodes={nodes}

@@ -16,6 +16,8 @@ const RUNS: Record<RunStatus, Tone> = {
   incomplete: "warn",
   failed: "bad",
   aborted: "bad",
+  rejected: "bad",
+  denied: "bad",
   budget_exceeded: "bad",
   rolled_back: "calm",
   rollback_failed: "bad",
@@ -38,13 +40,19 @@ export const STANDINGS = ["open", "ended", ...(Object.keys(RUNS) as RunStatus[])
 /** What starts a run. */
 export const ORIGINS = ["skill", "playbook", "plan", "mission", "rollback", "analysis"] as const;
 
-const ENDED = new Set<string>(["completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"]);
+const ENDED = new Set<string>(["completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"]);
 
 export const runTone = (status: RunStatus): Tone => RUNS[status] ?? "calm";
 export const stepTone = (state: StepStanding["state"]): Tone => STEPS[state] ?? "calm";
 
 /** Whether a run is over. */
 export const isOver = (status: RunStatus): boolean => ENDED.has(status);
+
+/** Statuses of a run that has ended without success. */
+const WRONG = new Set<string>(["incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed", "rejected", "denied"]);
+
+/** Whether a run has ended without success. */
+export const isWrong = (status: RunStatus): boolean => WRONG.has(status);
 
 /** A word of the wire as people read it. */
 export const inWords = (word: string): string => word.replaceAll("_", " ");

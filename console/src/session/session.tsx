@@ -1,6 +1,7 @@
 /**
- * Who is asking. A server on loopback without keys needs no key; any other does. The key is kept for this
- * tab only, in `sessionStorage`, and is gone when the tab is closed.
+ * Who is asking. A server on loopback without keys needs no key; any other needs a key, or a session that a sign-in at
+ * an identity provider opened. The key is kept for this tab only, in `sessionStorage`, and is gone when the tab is
+ * closed. The session is a cookie that this page cannot read; the server gives the page a token for its changes.
  */
 
 import { type CallerShown, Charter, CharterError } from "@charter/client";
@@ -20,6 +21,7 @@ import {
 } from "react";
 
 import { onRefusal } from "~/queries";
+import { completeSignIn, FIRST_SCREEN, isReturn, providers } from "~/session/provider";
 
 const KEY = "charter.key";
 
@@ -31,9 +33,9 @@ interface Session {
   charter: Charter;
   /** Who asks, and what they may do. */
   caller: CallerShown;
-  /** Whether a key was given, so that there is something to sign out of. */
-  withKey: boolean;
-  /** Forgets the key. */
+  /** How the caller is known: by a key, by a session, or as the user of the server's machine. */
+  by: "key" | "session" | "machine";
+  /** Forgets the key, or ends the session. */
   signOut: () => void;
 }
 
@@ -51,9 +53,21 @@ export function useCharter(): Charter {
   return useSession().charter;
 }
 
+/** What a client shows the server: a key, or the token of the page of a session. */
+interface Credential {
+  key?: string | undefined;
+  pageToken?: string | undefined;
+}
+
 /** A client of the server that the console came from. */
-function client(key: string | undefined): Charter {
-  return new Charter({ baseUrl: location.origin, key });
+function client(credential: Credential): Charter {
+  return new Charter({ baseUrl: location.origin, ...credential });
+}
+
+/** The token of this browser's session; none where users do not sign in. */
+async function pageToken(): Promise<string | undefined> {
+  if ((await providers()).length === 0) return undefined;
+  return (await client({}).get("/v1/console-session")).page_token;
 }
 
 /** Who asks, and what they may do. What a screen offers follows it; the server decides all the same. */
@@ -65,19 +79,21 @@ export function useCaller(): CallerShown {
 type Standing =
   | { at: "asking" }
   | { at: "open"; caller: CallerShown }
-  | { at: "closed"; error: CharterError | undefined };
+  | { at: "closed"; error: Error | undefined; signOutUrl?: string | undefined };
 
 /** Draws `children` once the server knows who is asking, and a form for the key until then. */
 export function SessionProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
-  const [key, setKey] = useState(() => sessionStorage.getItem(KEY) ?? undefined);
+  const [credential, setCredential] = useState<Credential>({});
   const [standing, setStanding] = useState<Standing>({ at: "asking" });
 
   const open = useCallback(
     async (candidate: string | undefined, asked: boolean) => {
       let caller: CallerShown;
+      let found: Credential = { key: candidate };
       try {
-        caller = await client(candidate).get("/v1/caller");
+        caller = await client(found).get("/v1/caller");
+        if (candidate === undefined) found = { pageToken: await pageToken() };
       } catch (error) {
         if (!(error instanceof CharterError)) throw error;
         const isFirstLook = error.code === "unauthenticated" && !asked && candidate === undefined;
@@ -86,10 +102,15 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       }
       if (candidate === undefined) sessionStorage.removeItem(KEY);
       else sessionStorage.setItem(KEY, candidate);
+      if (isReturn()) {
+        // A sign-in failed here before: its address is no screen.
+        location.replace(FIRST_SCREEN);
+        return;
+      }
       queries.clear();
       // In pieces: all of the screen at once would hold up the page for long.
       startTransition(() => {
-        setKey(candidate);
+        setCredential(found);
         setStanding({ at: "open", caller });
       });
     },
@@ -97,17 +118,25 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   );
 
   const close = useCallback(
-    (error?: CharterError) => {
+    (error?: CharterError, signOutUrl?: string) => {
       sessionStorage.removeItem(KEY);
       queries.clear();
-      setKey(undefined);
-      setStanding({ at: "closed", error });
+      setCredential({});
+      setStanding({ at: "closed", error, signOutUrl });
     },
     [queries],
   );
 
   useEffect(() => {
-    void open(sessionStorage.getItem(KEY) ?? undefined, false);
+    if (!isReturn()) {
+      void open(sessionStorage.getItem(KEY) ?? undefined, false);
+      return;
+    }
+    completeSignIn().then(
+      // The page is loaded again: the address of the redirect must not stay in the history.
+      (place) => location.replace(place),
+      (error: unknown) => setStanding({ at: "closed", error: error instanceof Error ? error : new Error(String(error)) }),
+    );
   }, [open]);
   useEffect(() => onRefusal(close), [close]);
   useLayoutEffect(() => {
@@ -120,16 +149,36 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     () =>
       caller === undefined
         ? undefined
-        : { charter: client(key), caller, withKey: key !== undefined, signOut: () => close() },
-    [key, caller, close],
+        : { charter: client(credential), caller, by: known(credential), signOut: () => void end(credential, close) },
+    [credential, caller, close],
   );
   if (standing.at === "asking") return null;
   if (standing.at === "closed") {
     return (
       <Suspense fallback={null}>
-        <SignIn error={standing.error} onKey={(text) => open(text, true)} />
+        <SignIn error={standing.error} signOutUrl={standing.signOutUrl} onKey={(text) => open(text, true)} />
       </Suspense>
     );
   }
   return <SessionContext.Provider value={session}>{children}</SessionContext.Provider>;
+}
+
+function known({ key, pageToken: token }: Credential): Session["by"] {
+  if (key !== undefined) return "key";
+  return token === undefined ? "machine" : "session";
+}
+
+/** Ends the session, if there is one, and closes the console. A session that the server does not know has ended. */
+async function end(credential: Credential, close: (error?: CharterError, signOutUrl?: string) => void): Promise<void> {
+  if (known(credential) !== "session") {
+    close();
+    return;
+  }
+  try {
+    const { sign_out_url } = await client(credential).delete("/v1/console-session");
+    close(undefined, sign_out_url);
+  } catch (error) {
+    if (!(error instanceof CharterError)) throw error;
+    close(error.code === "unauthenticated" ? undefined : error);
+  }
 }

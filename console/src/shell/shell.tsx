@@ -14,7 +14,7 @@ import {
   useMantineColorScheme,
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconKeyboard, IconMoon, IconSun } from "@tabler/icons-react";
+import { IconKeyboard, IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef } from "react";
 
@@ -23,6 +23,7 @@ import { LiveProvider } from "~/live/live";
 import { useSession } from "~/session/session";
 import { GROUPS } from "~/shell/screens";
 import { Shortcuts } from "~/shell/shortcuts";
+import { useBadges } from "~/shell/waiting";
 
 export function Shell() {
   const [menu, { toggle, close: closeMenu }] = useDisclosure(false);
@@ -54,9 +55,19 @@ export function Shell() {
               Charter
             </Link>
             <Group ml="auto" gap="xs" wrap="nowrap">
+              <Tooltip label="Search everywhere (Ctrl K)">
+                <ActionIcon
+                  variant="subtle"
+                  color="gray"
+                  aria-label="Search everywhere"
+                  renderRoot={(props) => <Link to="/search" {...props} />}
+                >
+                  <IconSearch size={18} />
+                </ActionIcon>
+              </Tooltip>
               <LinkMark />
               <Tooltip label="Keyboard shortcuts (?)">
-                <ActionIcon variant="subtle" color="gray" onClick={openList} aria-label="Keyboard shortcuts">
+                <ActionIcon variant="subtle" color="gray" onClick={openList} aria-label="Keyboard shortcuts" visibleFrom="sm">
                   <IconKeyboard size={18} />
                 </ActionIcon>
               </Tooltip>
@@ -102,6 +113,7 @@ function useFocusAfterNavigation(path: string, closeMenu: () => void) {
 }
 
 function Navigation({ path }: { path: string }) {
+  const badges = useBadges();
   return GROUPS.map((group) => (
     <div key={group.label} role="group" aria-label={group.label} className="navigation-group">
       <Text size="xs" c="dimmed" fw={600} px="sm" pb={2} aria-hidden>
@@ -115,6 +127,7 @@ function Navigation({ path }: { path: string }) {
             renderRoot={(props) => <Link to={to} {...props} />}
             label={label}
             leftSection={<Icon size={17} stroke={1.6} />}
+            rightSection={badges.has(to) && <Badge count={badges.get(to) ?? ""} />}
             active={isHere}
             aria-current={isHere ? "page" : undefined}
             py={5}
@@ -125,18 +138,28 @@ function Navigation({ path }: { path: string }) {
   ));
 }
 
+/** How much waits for a person behind a link of the navigation. */
+function Badge({ count }: { count: string }) {
+  return (
+    <span className="badge">
+      {count}
+      <span className="unseen"> waiting</span>
+    </span>
+  );
+}
+
 function Who() {
-  const { caller, withKey, signOut } = useSession();
+  const { caller, by, signOut } = useSession();
   const rights = `${caller.role} of the tenant ${caller.tenant}, ${caller.tier} tier, catalogue ${caller.catalogue}`;
-  const why = withKey ? "" : " This server has no keys: whoever uses its machine may do all.";
+  const why = by === "machine" ? " This server has no keys: every user of its machine may do all." : "";
   return (
     <>
       <Tooltip label={`${rights}.${why}`} multiline w={260}>
-        <Text size="sm" c="dimmed" tabIndex={0} className="who">
+        <Text size="sm" c="dimmed" tabIndex={0} className="who" visibleFrom="sm">
           {caller.user} · {caller.role}
         </Text>
       </Tooltip>
-      {withKey && (
+      {by !== "machine" && (
         <Button variant="default" size="compact-sm" onClick={signOut}>
           Sign out
         </Button>

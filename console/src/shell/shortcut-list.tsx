@@ -17,6 +17,7 @@ export default function ShortcutList({ onClose, enabled, onEnabled }: Props) {
       <Table>
         <Table.Tbody>
           <Row keys={["?"]} what="Show this list" />
+          <Row keys={["Ctrl K"]} what="Search everywhere" />
           <Row keys={["/"]} what="Go to the search of the screen" />
           <Row keys={["c"]} what="Change between dark and light" />
           {GROUPS.flatMap((group) => group.screens).map(({ key, label }) => (

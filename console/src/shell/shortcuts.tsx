@@ -34,6 +34,10 @@ export function Shortcuts({ opened, onOpen, onClose, onScheme }: Props) {
 
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key === "k") {
+        event.preventDefault();
+        return void navigate({ to: "/search" });
+      }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (event.key === "?") return onOpen();
       if (!enabled) return;

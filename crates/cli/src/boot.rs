@@ -6,6 +6,7 @@ mod identity;
 mod limits;
 mod mcp;
 mod models;
+mod notifications;
 mod people;
 mod providers;
 mod search;
@@ -19,11 +20,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TenantId;
 use charter_contract::text::HttpsUrl;
 use charter_domain::clock::SystemClock;
+use charter_effects::channel::Channels;
 use charter_effects::webhook::HttpWebhooks;
 use charter_effects::{
     AuthorizationServers, HostPattern, HttpAuthorizationServers, Imports, LandlockUse, Models,
@@ -35,8 +37,8 @@ use charter_embed::{
     WeightsMemory,
 };
 use charter_engine::{
-    Caller, ClientTools, CodeAgent, Engine, LensSettings, MemorySettings, Ports, Providers,
-    RandomIds, Settings, SkillVectors, ToolGrants,
+    Caller, ClientTools, CodeAgent, ConsoleSessionSettings, Engine, LensSettings, MemorySettings,
+    Ports, Providers, RandomIds, Settings, SkillVectors, ToolGrants,
 };
 use charter_search::embed::Embedder;
 use charter_server::{Access, ApiKey, AppState};
@@ -52,6 +54,7 @@ use crate::{telemetry, terminal};
 pub(crate) use identity::identity;
 pub(crate) use mcp::{LateCredentials, McpConsumer, connect as connect_mcp, find_on_path};
 pub(crate) use models::models;
+pub(crate) use notifications::channels;
 pub(crate) use people::People;
 use providers::providers;
 pub(crate) use search::search;
@@ -120,6 +123,7 @@ pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<RunningEng
 pub(crate) struct Services {
     models: Arc<dyn Models>,
     webhooks: Arc<HttpWebhooks>,
+    channels: Arc<dyn Channels>,
     providers: Arc<Providers>,
     authorization_servers: Arc<dyn AuthorizationServers>,
     skill_index: Option<Arc<dyn SkillIndex>>,
@@ -135,6 +139,7 @@ impl Services {
         Ok(Self {
             models: models(config)?,
             webhooks: Arc::new(webhooks(config)?),
+            channels: Arc::new(channels(config)?),
             providers: Arc::new(providers(config)?),
             authorization_servers: authorization_servers()?,
             skill_index: skill_index(config)?,
@@ -165,6 +170,7 @@ async fn ports(config: &Config, services: Services, store: SharedStore) -> anyho
         generator: Arc::new(CodeAgent::new(Arc::clone(&services.models))),
         models: services.models,
         webhooks: services.webhooks,
+        channels: services.channels,
         providers: services.providers,
         authorization_servers: services.authorization_servers,
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
@@ -316,6 +322,7 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
         credentials: config.auth.has_credentials(),
         four_eyes: config.approvals.four_eyes,
         approvers: people::approvers(config),
+        approver_groups: config.approvals.approver_groups(),
         evidence_retention: config
             .evidence
             .retention_days
@@ -326,6 +333,7 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
         grants: grants(config)?,
         tenant_grants: tenant_grants(config)?,
         tool_credentials: credentials::credentials(config)?,
+        console_sessions: console_sessions(config)?,
         client_tools: match config.tools.client_tools {
             ClientToolsConfig::Here => ClientTools::Here,
             ClientToolsConfig::Executor => ClientTools::Executors,
@@ -343,7 +351,21 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
             .as_deref()
             .and_then(|url| HttpsUrl::parse(url).ok()),
         pins: config.mcp.pins(),
+        notifications: notifications::notifications(config, credentials::public_url(config))?,
         ..Settings::default()
+    })
+}
+
+fn console_sessions(config: &Config) -> anyhow::Result<ConsoleSessionSettings> {
+    let sessions = &config.auth.console;
+    ensure!(
+        sessions.idle_s > 0 && sessions.lifetime_s > 0 && sessions.recheck_s > 0,
+        "auth.console: `idle_s`, `lifetime_s` and `recheck_s` must be more than 0"
+    );
+    Ok(ConsoleSessionSettings {
+        idle: Duration::from_secs(sessions.idle_s),
+        lifetime: Duration::from_secs(sessions.lifetime_s),
+        recheck: Duration::from_secs(sessions.recheck_s),
     })
 }
 

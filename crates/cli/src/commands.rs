@@ -29,6 +29,7 @@ mod memory;
 mod migrate;
 mod missions;
 mod model;
+mod notify;
 mod package;
 mod playbook;
 mod policy;
@@ -36,6 +37,7 @@ mod reindex;
 mod resolve;
 mod route;
 mod runs;
+mod schedule;
 mod schema;
 mod serve;
 mod server_flag;
@@ -58,9 +60,9 @@ use advice::Advice;
 
 /// The contract-first context engine and mission runtime for AI agents.
 ///
-/// Exit codes: 0 yes or done, 1 no (invalid, different, or a check failed), 2 the command failed, 141 the reader of its
-/// output closed it. Output goes to standard output, notes and errors to standard error; with `--output json` an error
-/// is a JSON object there.
+/// Exit codes: 0 yes or done, 1 no (invalid, different, or a check failed), 2 the command failed, 3 the work waits for a
+/// person, 141 the reader of its output closed it. Output goes to standard output, notes and errors to standard error;
+/// with `--output json` an error is a JSON object there.
 #[derive(Debug, Parser)]
 #[command(name = "charter", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -144,12 +146,16 @@ enum Command {
     /// Run playbooks.
     #[command(subcommand)]
     Playbook(playbook::Playbook),
+    /// Enable, list, pause and start schedules; show their reports.
+    #[command(subcommand)]
+    Schedule(schedule::Schedule),
     /// Promote skills and playbooks that were generated on a miss.
     #[command(subcommand)]
     Candidate(candidate::Candidate),
-    /// List approvals, and decide on them.
-    #[command(subcommand)]
     Approvals(approvals::Approvals),
+    /// List channels and what was sent to them, and test a channel.
+    #[command(subcommand)]
+    Notify(notify::Notify),
     /// Show the events of runs and approvals, or follow them.
     Events(events::Events),
     /// Add, find and delete memories, and decide on proposed ones.
@@ -283,8 +289,10 @@ async fn dispatch(
         Command::Call(command) => call::run(&command, config, format).await,
         Command::Mission(command) => missions::run(&command, config, format).await,
         Command::Playbook(command) => playbook::run(&command, config, format).await,
+        Command::Schedule(command) => schedule::run(&command, config, format).await,
         Command::Candidate(command) => candidate::run(&command, config, format).await,
         Command::Approvals(command) => approvals::run(&command, config, format).await,
+        Command::Notify(command) => notify::run(&command, config, format).await,
         Command::Events(command) => events::run(&command, config, format).await,
         Command::Key(command) => key::run(&command, config, format).await,
         Command::Credential(command) => credential::run(&command, config, format).await,

@@ -1,12 +1,14 @@
 //! The configuration. Flags override the environment, which overrides the file, which overrides the defaults.
 
 mod a2a;
+mod approvals;
 mod auth;
 mod credentials;
 mod evidence;
 mod file;
 mod mcp;
 mod models;
+mod notifications;
 mod paths;
 mod quotas;
 mod remote;
@@ -28,7 +30,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use a2a::A2aConfig;
-pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig};
+pub(crate) use approvals::ApprovalsConfig;
+pub(crate) use auth::{AuthConfig, ConsoleClientConfig, GrantConfig, OidcConfig};
 pub(crate) use credentials::{
     ClientAuthConfig, CredentialConfig, CredentialKindConfig, CredentialsConfig, StaticSecretConfig,
 };
@@ -40,6 +43,10 @@ pub(crate) use mcp::{
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
     TenantModelsConfig, TokenLimitConfig,
+};
+pub(crate) use notifications::{
+    ChannelConfig, ChannelKindConfig, NotificationsConfig, PersonConfig, RuleConfig,
+    SmtpSecurityConfig,
 };
 use paths::{FilePath, Located, ProgramPath};
 use quotas::QuotasConfig;
@@ -126,6 +133,8 @@ pub(crate) struct Config {
     pub(crate) skill_index: SkillIndexConfig,
     /// The systems of record to which missions' proposals may be sent; none by default.
     pub(crate) webhooks: WebhooksConfig,
+    /// Channels that reach people, and the rules that send events to them; none by default.
+    pub(crate) notifications: NotificationsConfig,
     /// Traces and metrics for an OpenTelemetry collector; none by default.
     pub(crate) telemetry: TelemetryConfig,
     /// The log filter, e.g. `info` or `warn,charter_engine=debug`.
@@ -189,26 +198,6 @@ pub(crate) struct LimitsConfig {
     pub(crate) body_ms: u64,
     /// Largest database file, in bytes.
     pub(crate) storage_bytes: Option<u64>,
-}
-
-/// Rules for approvals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct ApprovalsConfig {
-    /// Whether a person other than the requester must approve. If absent: yes if callers have credentials, because
-    /// without them all callers are one person. A destructive playbook always requires it.
-    pub(crate) four_eyes: Option<bool>,
-    /// How long an approval waits for a decision, in seconds.
-    pub(crate) ttl_s: u64,
-}
-
-impl Default for ApprovalsConfig {
-    fn default() -> Self {
-        Self {
-            four_eyes: None,
-            ttl_s: 24 * 3_600,
-        }
-    }
 }
 
 /// Settings of missions.
@@ -421,6 +410,7 @@ impl Default for Config {
             search: SearchConfig::default(),
             skill_index: SkillIndexConfig::default(),
             webhooks: WebhooksConfig::default(),
+            notifications: NotificationsConfig::default(),
             telemetry: TelemetryConfig::default(),
             log: "warn".to_owned(),
         }
@@ -578,6 +568,7 @@ impl Config {
         }
         self.limits.check()?;
         self.evidence.check()?;
+        self.approvals.check()?;
         let lease = self.tools.executor_lease_ms;
         if !LEASE_MS.contains(&lease) {
             let (least, most) = LEASE_MS.into_inner();

@@ -26,6 +26,8 @@ pub(crate) const EXIT_OK: u8 = 0;
 pub(crate) const EXIT_NEGATIVE: u8 = 1;
 /// The command could not do its work.
 pub(crate) const EXIT_ERROR: u8 = 2;
+/// The work waits for a person: for parameters, a confirmation or an approval.
+pub(crate) const EXIT_WAITING: u8 = 3;
 /// The reader of the output closed it before its end: 128 and SIGPIPE, as shells report it.
 pub(crate) const EXIT_OUTPUT_CLOSED: u8 = 141;
 

@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod evidence_key;
 mod failure;
+mod local_time;
 mod messages;
 mod output;
 mod sandbox_process;

@@ -1,13 +1,21 @@
 //! Writes to standard output: tables for people, JSON and YAML for programs, problems with a caret. All output goes
 //! through [`write`], which distinguishes a closed pipe from a failure.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use anyhow::Context;
 use charter_engine::{Problem, ProblemSeverity};
 use clap::ValueEnum;
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table};
 use serde_json::Value;
+
+use crate::{local_time, terminal};
+
+/// The text in place of a table without rows.
+const EMPTY: &str = "(none)";
+
+/// The variable that turns colours off (https://no-color.org).
+const NO_COLOR: &str = "NO_COLOR";
 
 /// The forms of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -63,21 +71,75 @@ pub(crate) fn print(
     line(text.trim_end())
 }
 
-/// A table of one row for each entry, with the named fields as columns.
+/// Whether standard output is a terminal: tables then have short ids, local times and colours.
+pub(crate) fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+/// Whether standard output shows colours: it is a terminal, and NO_COLOR is not set.
+pub(crate) fn has_colours() -> bool {
+    is_terminal() && std::env::var_os(NO_COLOR).is_none_or(|value| value.is_empty())
+}
+
+/// A table of one row for each entry, with the named fields as columns. States that the list is empty.
 pub(crate) fn rows(entries: &Value, columns: &[&str]) -> String {
+    let mut entries = entries.as_array().into_iter().flatten().peekable();
+    if entries.peek().is_none() {
+        return EMPTY.to_owned();
+    }
+    let is_terminal = is_terminal();
     let mut table = plain_table();
-    table.set_header(columns.iter().map(|column| column.replace('_', " ")));
-    for entry in entries.as_array().into_iter().flatten() {
-        table.add_row(columns.iter().map(|column| cell(field(entry, column))));
+    table.set_header(columns.iter().map(|column| heading(column)));
+    for entry in entries {
+        table.add_row(columns.iter().map(|column| {
+            let text = cell(field(entry, column));
+            let colour = colour(column, &text);
+            let shown = Cell::new(match is_terminal {
+                true => local_time::local(&text).unwrap_or_else(|| terminal::plain(&text)),
+                false => text,
+            });
+            match colour {
+                Some(colour) => shown.fg(colour),
+                None => shown,
+            }
+        }));
     }
     table.to_string()
+}
+
+fn heading(column: &str) -> Cell {
+    Cell::new(column.replace('_', " ")).add_attribute(Attribute::Bold)
+}
+
+/// The colour of a state: yellow for one that waits for a person, red for a failure, green for a success.
+fn colour(column: &str, word: &str) -> Option<Color> {
+    if !matches!(column, "state" | "status" | "kind") {
+        return None;
+    }
+    match word {
+        "pending"
+        | "awaiting_parameters"
+        | "awaiting_confirmation"
+        | "awaiting_approval"
+        | "paused" => Some(Color::Yellow),
+        "failed" | "rejected" | "rollback_failed" | "budget_exceeded" | "denied" => {
+            Some(Color::Red)
+        }
+        "completed" | "approved" | "consumed" | "succeeded" => Some(Color::Green),
+        _ => None,
+    }
 }
 
 /// A table with one row for each field.
 pub(crate) fn fields(value: &Value) -> String {
     let mut table = plain_table();
     for (name, value) in value.as_object().into_iter().flatten() {
-        table.add_row([name.replace('_', " "), cell(Some(value))]);
+        let text = cell(Some(value));
+        let shown = match is_terminal() {
+            true => terminal::plain(&text),
+            false => text,
+        };
+        table.add_row([name.replace('_', " "), shown]);
     }
     table.to_string()
 }
@@ -86,6 +148,13 @@ fn plain_table() -> Table {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
+    if is_terminal() && !has_colours() {
+        // Without the terminal, the table knows no width.
+        table.force_no_tty();
+        if let Some(columns) = terminal::columns() {
+            table.set_width(columns);
+        }
+    }
     table
 }
 
@@ -139,4 +208,26 @@ pub(crate) fn problems(problems: &[Problem]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_empty_list_is_stated() {
+        assert_eq!(rows(&json!([]), &["id"]), "(none)");
+        assert_eq!(rows(&Value::Null, &["id"]), "(none)");
+        assert_eq!(rows(&json!([{"id": "a"}]), &["id"]).lines().count(), 2);
+    }
+
+    #[test]
+    fn only_states_have_colours() {
+        assert_eq!(colour("state", "pending"), Some(Color::Yellow));
+        assert_eq!(colour("status", "rollback_failed"), Some(Color::Red));
+        assert_eq!(colour("status", "working"), None);
+        assert_eq!(colour("title", "failed"), None);
+    }
 }

@@ -61,6 +61,10 @@ bounds! {
     MCP_MEMORY = 19 * MIB, Bytes;
     /// Parameters, call arguments and outputs in one run's journal, in total, estimated.
     RUN_MEMORY = 64 * MIB, Bytes;
+    /// A state that the preview of a write shows, once parsed, estimated.
+    PREVIEW_MEMORY = 3 * MIB, Bytes;
+    /// Waiting for the end of one call of a preview.
+    PREVIEW_WAIT_MS = 20_000, Milliseconds;
     /// Nesting of the value of a run's parameter.
     PARAMETER_LEVELS = 32, Levels;
     /// Nesting of a model's draft, which becomes part of an output.
@@ -255,6 +259,12 @@ bounds! {
     PLAN_STEPS = 2_000, Count;
     /// Dependencies between the steps of a compiled plan, including its fallbacks.
     PLAN_EDGES = 10_000, Count;
+    /// Calls that one approval may be for.
+    APPROVAL_CALLS = 1_000, Count;
+    /// Items of a step that is repeated for each item of a list.
+    FOR_EACH_ITEMS = 500, Count;
+    /// Items of such a step that run at the same time.
+    FOR_EACH_CONCURRENCY = 20, Count;
     /// Steps of a run whose own steps add more, such as a mission.
     RUN_STEPS = 10_000, Count;
     /// Dependencies between the steps of such a run.
@@ -413,14 +423,36 @@ bounds! {
     ASSIGNMENT_SUBMISSIONS = 10, Count;
     /// Artifacts in one submission of an outside agent.
     ASSIGNMENT_ARTIFACTS = 32, Count;
+    /// Schedules and triggers of one tenant.
+    SCHEDULES = 1_000, Count;
+    /// Parameters of one schedule.
+    SCHEDULE_PARAMETERS = 100, Count;
+    /// Shortest interval between two occurrences of a schedule, in seconds.
+    SCHEDULE_INTERVAL_S = 60, Count;
+    /// Longest random delay of a scheduled start, in seconds.
+    SCHEDULE_JITTER_S = 3_600, Count;
+    /// Missed occurrences of a schedule that are started late.
+    SCHEDULE_CATCH_UP = 24, Count;
+    /// Items that the report of one occurrence of a schedule keeps.
+    SCHEDULE_REPORT_ITEMS = 1_000, Count;
+    /// Unfinished occurrences of one trigger; a further event is refused.
+    TRIGGER_BACKLOG = 100, Count;
+    /// The body of an incoming webhook.
+    WEBHOOK_EVENT_BYTES = 256 * KIB, Bytes;
+    /// Findings in one digest that a channel gets.
+    DIGEST_FINDINGS = 100, Count;
+    /// The body of an interaction that Slack sends.
+    SLACK_INTERACTION_BYTES = 64 * KIB, Bytes;
     /// Credentials that one tool names.
     TOOL_CREDENTIALS = 8, Count;
     /// A secret that a file, a program or an authorization server returns.
     CREDENTIAL_BYTES = 64 * KIB, Bytes;
     /// Time that a call waits while another call renews the same token.
     TOKEN_WAIT_MS = 30_000, Milliseconds;
-    /// Time in which a user can complete a connection of an account.
+    /// Time in which a user can complete a connection of an account, or a sign-in.
     CONNECTION_WAIT_MS = 600_000, Milliseconds;
+    /// Console sessions of one user; a new one ends the oldest.
+    CONSOLE_SESSIONS = 20, Count;
     /// Time that a call waits for a tool's rate limit.
     RATE_LIMIT_WAIT_MS = 30_000, Milliseconds;
 }

@@ -17,6 +17,7 @@ mod placeholders;
 pub mod playbook;
 pub mod policy;
 pub mod prompt;
+pub mod schedule;
 pub mod skill;
 pub mod stage;
 mod step_references;

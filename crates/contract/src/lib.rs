@@ -17,6 +17,7 @@
 //! - [`canonical`]: the one text of a JSON value; [`hex`]: bytes as hexadecimal digits.
 //! - [`charset`]: the one decoder from bytes to text; [`lines`] and [`frontmatter`]: what every text has;
 //!   [`foreign_text`]: the parts of a request that are quoted or pasted.
+//! - [`for_each`]: the repetition of a step.
 //! - [`bounds`]: limits of what comes in and goes out, by name; [`json`]: the one reader of JSON, within them;
 //!   [`filling`]: what filled placeholders may come to; [`page`]: pages of listings;
 //!   [`deeply`](mod@deeply): stack for what nests.
@@ -45,6 +46,7 @@ pub mod error_code;
 pub mod executor;
 pub mod filling;
 pub mod finding;
+pub mod for_each;
 pub mod foreign_schema;
 pub mod foreign_text;
 pub mod frontmatter;
@@ -59,6 +61,7 @@ pub mod lines;
 pub mod link_graph;
 mod list;
 pub mod mission;
+pub mod notification;
 pub mod number;
 pub mod package;
 pub mod package_file;

@@ -11,6 +11,9 @@ use serde_json::Value;
 
 use crate::bounds::PLACEHOLDERS;
 
+/// The name of the item in the parameters of a step that is repeated for each item of a list.
+pub const ITEM: &str = "item";
+
 /// The start of a placeholder.
 const OPENING: &str = "${";
 

@@ -23,6 +23,10 @@ string_enum! {
         Incomplete = "incomplete",
         /// The run ended early, and nothing was reversed.
         Failed = "failed",
+        /// An approver rejected a call, and no write was made.
+        Rejected = "rejected",
+        /// A policy or guardrail refused a call, and no write was made.
+        Denied = "denied",
         /// It was revoked.
         Aborted = "aborted",
         /// The models used more tokens than the budget allows.
@@ -50,6 +54,8 @@ impl RunStatus {
             | Self::Incomplete
             | Self::Failed
             | Self::Aborted
+            | Self::Rejected
+            | Self::Denied
             | Self::BudgetExceeded
             | Self::RolledBack
             | Self::RollbackFailed => true,
@@ -69,6 +75,8 @@ impl RunStatus {
             | Self::Incomplete
             | Self::Failed
             | Self::Aborted
+            | Self::Rejected
+            | Self::Denied
             | Self::BudgetExceeded
             | Self::RolledBack
             | Self::RollbackFailed => false,
@@ -88,6 +96,8 @@ impl RunStatus {
             | Self::Incomplete
             | Self::Failed
             | Self::Aborted
+            | Self::Rejected
+            | Self::Denied
             | Self::BudgetExceeded
             | Self::RolledBack
             | Self::RollbackFailed => false,

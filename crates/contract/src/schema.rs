@@ -109,6 +109,8 @@ string_enum! {
         MissionType = "mission_type",
         /// Prompt template (this project).
         PromptTemplate = "prompt_template",
+        /// Schedule or trigger (this project).
+        Schedule = "schedule",
         /// Manifest of a package (this project).
         PackageManifest = "package_manifest",
         /// Routing test (this project).

@@ -2,13 +2,16 @@
 //!
 //! An approval is bound to the digest of the approved call, is decided once, expires, and is used once: the append that
 //! resumes the run consumes it. Under the four-eyes principle, the approver must differ from the requesters of the call
-//! (ruling 33). If the question is whether to repeat an interrupted call, the answer may be that the call happened.
-//! Must not know storage or runs' journals.
+//! (ruling 33). An approval may be for a list of calls, of which the approver may exclude some: the decision is then
+//! bound to the digest of what remains. If the question is whether to repeat an interrupted call, the answer may be
+//! that the call happened. Must not know storage or runs' journals.
+
+mod escalation;
 
 use std::collections::BTreeSet;
 
 use charter_contract::canonical;
-use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId, ToolId, UserId};
+use charter_contract::ids::{ApprovalId, Label, RunId, StepId, TenantId, ToolId, UserId};
 use charter_contract::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +20,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::gate::{RuleKind, RuleResult};
 use crate::person::CredentialUser;
+
+pub use escalation::{Escalation, EscalationStep};
 
 /// SHA-256 of the approved call, as `sha256:` and 64 hex digits.
 #[derive(
@@ -83,6 +88,15 @@ impl ExactCall {
     pub fn digest(&self) -> Digest {
         Digest::from_json(&serde_json::json!(self))
     }
+
+    /// Returns the digest that an approval of these calls is bound to.
+    #[must_use]
+    pub fn digest_of_list(calls: &[&Self]) -> Digest {
+        match calls {
+            [one] => one.digest(),
+            several => Digest::from_json(&serde_json::json!(several)),
+        }
+    }
 }
 
 /// The decision's author, time and reason.
@@ -119,6 +133,19 @@ pub struct ApprovalAgreement {
     /// The report that the call happened already. Absent if the call itself was approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_result: Option<ReportedResult>,
+    /// The part of a list that was approved. Absent if all of it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remainder: Option<ListRemainder>,
+}
+
+/// The part of a list that an approver did not exclude.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ApprovalListRemainder")]
+pub struct ListRemainder {
+    /// The steps whose calls do not happen.
+    pub excluded: BTreeSet<StepId>,
+    /// The digest of the calls that remain.
+    pub digest: Digest,
 }
 
 /// The status of an approval.
@@ -159,9 +186,15 @@ pub struct Approval {
     pub approval_id: ApprovalId,
     /// The owning tenant.
     pub tenant_id: TenantId,
-    /// The call to approve.
+    /// The call to approve, or the first of several.
     pub call: ExactCall,
-    /// The digest that the decision is bound to.
+    /// All calls to approve, in the order of the plan, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub list: Vec<ExactCall>,
+    /// Whether the calls belong to a destructive playbook: to approve a list, a person types the number of its calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub destructive: bool,
+    /// The digest that the decision is bound to: of the call, or of the whole list.
     pub digest: Digest,
     /// The rules that require approval.
     pub rules: Vec<RuleResult>,
@@ -176,6 +209,9 @@ pub struct Approval {
     pub expires_at: Timestamp,
     /// Whether the approver must differ from the requesters.
     pub four_eyes: bool,
+    /// The groups that may approve, one after the other.
+    #[serde(default, skip_serializing_if = "Escalation::is_none")]
+    pub escalation: Escalation,
     /// The status.
     #[serde(flatten)]
     pub state: ApprovalStatus,
@@ -184,12 +220,32 @@ pub struct Approval {
 /// A person's answer to an approval request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalAnswer {
-    /// Approve the call.
+    /// Approve the call, or all calls.
     Approve,
-    /// Reject the call.
+    /// Approve the calls of a list, without some of them.
+    ApproveListed(ListChoice),
+    /// Reject the call, or all calls.
     Reject,
     /// Report that the call happened before the run received its result.
     Happened(ReportedResult),
+}
+
+impl ApprovalAnswer {
+    fn choice(&self) -> ListChoice {
+        match self {
+            Self::ApproveListed(choice) => choice.clone(),
+            Self::Approve | Self::Reject | Self::Happened(_) => ListChoice::default(),
+        }
+    }
+}
+
+/// The calls of a list that a person approves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListChoice {
+    /// The steps whose calls are excluded.
+    pub excluded: BTreeSet<StepId>,
+    /// The number of approved calls, as the person typed it.
+    pub typed_count: Option<u64>,
 }
 
 /// A person's decision.
@@ -222,6 +278,15 @@ pub enum DecisionRefusal {
         /// The digest that the user saw.
         given: Digest,
     },
+    /// An excluded step is not on the list.
+    #[error("the approval is not for a call of the step `{0}`")]
+    NotListed(StepId),
+    /// All calls are excluded.
+    #[error("no call is left: reject the approval instead")]
+    NothingLeft,
+    /// The number of the approved calls was not typed, or is another one.
+    #[error("these changes cannot be undone: type the number of calls that you approve, {0}")]
+    Count(usize),
     /// The call had not begun before.
     #[error("this was never started, so it cannot have happened: approve or reject it")]
     NotBegun,
@@ -230,14 +295,23 @@ pub enum DecisionRefusal {
         "`{0}` requested this call, or shares a key creator with a user who did: a different person has to approve it"
     )]
     OwnRequest(UserId),
+    /// The user is in none of the groups whose turn has come.
+    #[error("`{user}` may not approve it now: it waits for the group `{group}`")]
+    NotInTurn {
+        /// The user.
+        user: UserId,
+        /// The group whose turn it is.
+        group: Label,
+    },
 }
 
 impl Approval {
     /// Returns the status that a decision leads to.
     ///
     /// # Errors
-    /// A [`DecisionRefusal`], in the order decided, expired, changed, not begun, own request. Rejecting one's own
-    /// request is allowed: it only withdraws the request.
+    /// A [`DecisionRefusal`], in the order decided, expired, not listed, nothing left, changed, not begun, own request,
+    /// not in turn, count. Rejecting one's own request is allowed: it only withdraws the request. Rejecting needs no
+    /// turn.
     pub fn decide(
         &self,
         verdict: ApprovalVerdict,
@@ -249,22 +323,37 @@ impl Approval {
         if now >= self.expires_at {
             return Err(DecisionRefusal::Expired(self.expires_at));
         }
-        if verdict.digest != self.digest {
+        let choice = verdict.answer.choice();
+        let left = self.without(&choice.excluded)?;
+        let remaining = ExactCall::digest_of_list(&left);
+        // The person saw the whole list, or the list without the excluded calls.
+        if verdict.digest != self.digest && verdict.digest != remaining {
             return Err(DecisionRefusal::Changed {
                 expected: self.digest.clone(),
                 given: verdict.digest,
             });
         }
-        let agrees = match &verdict.answer {
-            ApprovalAnswer::Approve => true,
-            ApprovalAnswer::Reject => false,
-            ApprovalAnswer::Happened(_) if !self.is_about_a_repeat() => {
-                return Err(DecisionRefusal::NotBegun);
-            }
-            ApprovalAnswer::Happened(_) => true,
-        };
+        let reports = matches!(verdict.answer, ApprovalAnswer::Happened(_));
+        if reports && !self.is_about_a_repeat() {
+            return Err(DecisionRefusal::NotBegun);
+        }
+        let agrees = verdict.answer != ApprovalAnswer::Reject;
         if agrees && !self.can_approve(&verdict.by) {
             return Err(DecisionRefusal::OwnRequest(verdict.by.user));
+        }
+        let group = self.escalation.group(now);
+        if let Some(group) = group
+            && agrees
+            && !self.escalation.admits(&verdict.by.user, now)
+        {
+            return Err(DecisionRefusal::NotInTurn {
+                user: verdict.by.user,
+                group: group.clone(),
+            });
+        }
+        let asks_for_count = agrees && self.destructive && self.list.len() > 1;
+        if asks_for_count && choice.typed_count != Some(left.len() as u64) {
+            return Err(DecisionRefusal::Count(left.len()));
         }
         let decided = DecisionRecord {
             by: verdict.by.user,
@@ -272,17 +361,53 @@ impl Approval {
             at: now,
             reason: verdict.reason,
         };
+        let remainder = (!choice.excluded.is_empty()).then_some(ListRemainder {
+            excluded: choice.excluded,
+            digest: remaining,
+        });
         let agreed = |reported_result| {
             ApprovalStatus::Approved(ApprovalAgreement {
                 decided: decided.clone(),
                 reported_result,
+                remainder: remainder.clone(),
             })
         };
         Ok(match verdict.answer {
-            ApprovalAnswer::Approve => agreed(None),
+            ApprovalAnswer::Approve | ApprovalAnswer::ApproveListed(_) => agreed(None),
             ApprovalAnswer::Happened(happened) => agreed(Some(happened)),
             ApprovalAnswer::Reject => ApprovalStatus::Rejected(decided),
         })
+    }
+
+    /// Returns the calls that the approval is for, in the order of the plan.
+    #[must_use]
+    pub fn calls(&self) -> &[ExactCall] {
+        if self.list.is_empty() {
+            std::slice::from_ref(&self.call)
+        } else {
+            &self.list
+        }
+    }
+
+    /// Returns the call of a step, if the approval is for it.
+    #[must_use]
+    pub fn call_of(&self, step: &StepId) -> Option<&ExactCall> {
+        self.calls().iter().find(|call| call.step == *step)
+    }
+
+    /// Returns the calls that remain without those of these steps.
+    fn without(&self, excluded: &BTreeSet<StepId>) -> Result<Vec<&ExactCall>, DecisionRefusal> {
+        if let Some(unknown) = excluded.iter().find(|step| self.call_of(step).is_none()) {
+            return Err(DecisionRefusal::NotListed(unknown.clone()));
+        }
+        let calls = self.calls().iter();
+        let left: Vec<&ExactCall> = calls
+            .filter(|call| !excluded.contains(&call.step))
+            .collect();
+        if left.is_empty() {
+            return Err(DecisionRefusal::NothingLeft);
+        }
+        Ok(left)
     }
 
     /// Returns whether a person may approve. Under the four-eyes principle, only a person other than the requesters may

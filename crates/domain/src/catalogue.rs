@@ -22,6 +22,7 @@ use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::prompt::PromptTemplate;
+use charter_contract::catalogue::schedule::Schedule;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::Tool;
@@ -185,6 +186,7 @@ impl View {
         PromptTemplate,
         "prompt template"
     );
+    shelf_access!(schedule, schedules, schedules, Schedule, "schedule");
 
     /// Returns a document's status, if the document exists.
     #[must_use]

@@ -6,6 +6,8 @@
 
 mod compile;
 mod growth;
+mod items;
+mod known;
 mod size;
 mod source;
 mod step;
@@ -29,6 +31,7 @@ pub use growth::{AddedEdge, GraphAdditions};
 pub use source::PlanSource;
 pub use step::{
     AfterFailure, Arguments, Branch, Edge, EdgeCondition, Entry, Join, Retry, Step, StepAction,
+    StepItem,
 };
 
 /// The reason why steps do not form a valid graph.
@@ -308,7 +311,9 @@ fn named_by(step: &Step) -> impl Iterator<Item = &StepId> {
             .map(|branch| &branch.next)
             .chain([otherwise])
             .collect(),
-        StepAction::Call { .. } | StepAction::Conclude { .. } => Vec::new(),
+        StepAction::Call { .. } | StepAction::Conclude { .. } | StepAction::ForEach { .. } => {
+            Vec::new()
+        }
     };
     let edges = step.entry.edges.iter().map(|edge| &edge.from);
     edges
@@ -355,7 +360,7 @@ fn find_cycle(steps: &[Step]) -> Option<Vec<StepId>> {
 fn check_expressions(step: &Step) -> Result<(), GraphError> {
     let branches: &[Branch] = match &step.action {
         StepAction::Choose { branches, .. } => branches,
-        StepAction::Call { .. } | StepAction::Conclude { .. } => &[],
+        StepAction::Call { .. } | StepAction::Conclude { .. } | StepAction::ForEach { .. } => &[],
     };
     let written = branches.iter().map(|branch| branch.when.as_str());
     for expression in written.chain(step.entry.when.as_deref()) {

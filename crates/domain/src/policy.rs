@@ -8,6 +8,7 @@
 //! Cedar: Cutler et al., *Cedar: A New Language for Expressive, Fast, Safe, and Analyzable Authorization*, OOPSLA 2024.
 //! Knows nothing of guardrails, approvals, rate limits and storage, nor of the enforcement of decisions.
 
+mod ahead;
 mod check;
 mod cost;
 mod decision;

@@ -12,7 +12,9 @@ use std::fmt;
 use charter_contract::bounds::{JSON_MEMORY, PLACEHOLDERS};
 use charter_contract::filling::{FillBudget, FillBudgetExceeded};
 use charter_contract::ids::StepId;
-use charter_contract::placeholder::{Placeholder, PlaceholderError, Segment, is_plain, segments};
+use charter_contract::placeholder::{
+    ITEM, Placeholder, PlaceholderError, Segment, is_plain, segments,
+};
 use serde_json::{Map, Value};
 
 /// The target of a reference.
@@ -74,6 +76,31 @@ pub struct Bindings<'a> {
     pub parameters: &'a Map<String, Value>,
     /// Outputs of finished steps.
     pub outputs: &'a BTreeMap<StepId, Value>,
+    /// The item of a step that is repeated for each item of a list.
+    pub item: Option<ItemBinding<'a>>,
+}
+
+/// The item that a step, or its reversal, is for.
+#[derive(Debug, Clone, Copy)]
+pub struct ItemBinding<'a> {
+    /// The target of `${item}`.
+    pub value: &'a Value,
+    /// For a reversal: the repeated step, and the output of the reversed item, which that step's name refers to.
+    pub reversed: Option<(&'a StepId, Option<&'a Value>)>,
+}
+
+impl<'a> Bindings<'a> {
+    /// Returns the output that the name of a step refers to.
+    fn output_of(&self, step: &StepId) -> Option<&'a Value> {
+        match self.item {
+            Some(item) if step.as_str() == ITEM => Some(item.value),
+            Some(ItemBinding {
+                reversed: Some((repeated, output)),
+                ..
+            }) if repeated == step => output,
+            Some(_) | None => self.outputs.get(step),
+        }
+    }
 }
 
 /// Returns every reference in a value, in reading order; at most [`PLACEHOLDERS`].
@@ -116,6 +143,7 @@ pub(crate) fn literal(template: &Value) -> Option<Cow<'_, Value>> {
     let bindings = Bindings {
         parameters: &Map::new(),
         outputs: &BTreeMap::new(),
+        item: None,
     };
     let value = resolve(template, bindings, &mut FillBudget::with_limit(JSON_MEMORY));
     value.ok().map(Cow::Owned)
@@ -207,8 +235,7 @@ fn follow<'a>(reference: &Reference, bindings: Bindings<'a>) -> Result<&'a Value
                 detail,
             };
             let output = bindings
-                .outputs
-                .get(step)
+                .output_of(step)
                 .ok_or_else(|| absent(format!("the step `{step}` has no output")))?;
             path.iter().try_fold(output, |value, key| {
                 part_of(value, key).ok_or_else(|| absent(format!("there is no `{key}`")))

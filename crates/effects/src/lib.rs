@@ -54,6 +54,9 @@
 //! # Webhooks
 //! [`webhook`] sends changes to systems of record, signed, through the same wall.
 //!
+//! # Channels
+//! [`channel`] sends messages to people: to Slack, by e-mail, and to webhooks.
+//!
 //! # What confines a script
 //! [`Sandbox::capabilities`] lists what the running kernel enforces. The means are Landlock (files, TCP ports,
 //! signals), seccomp (sockets, escapes from the process group, kernel surface), resource limits, namespaces (user,
@@ -73,6 +76,7 @@ mod builtin;
 mod builtin_grants;
 mod call;
 mod call_link;
+pub mod channel;
 mod egress;
 mod extract;
 mod http;
@@ -140,6 +144,7 @@ pub use sources::{
 pub use static_secret::{StaticSecret, StaticSecretError};
 pub use telemetry::{TELEMETRY, TraceContext};
 pub use tokens::{
-    IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused, VerifiedClaims,
+    ExpectedIdToken, IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused,
+    VerifiedClaims,
 };
 pub use web_search::{SearchOptions, SearchProvider, SearchSetupError, WebSearch};

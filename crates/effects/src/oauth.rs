@@ -62,6 +62,17 @@ pub trait AuthorizationServers: Send + Sync {
     /// # Errors
     /// [`OAuthFailure`].
     async fn revoke_token(&self, client: &OAuthClient, token: &str) -> Result<(), OAuthFailure>;
+
+    /// Returns the address at which a user ends the session at the server itself, which then sends the browser to
+    /// `back_to` (OpenID Connect RP-Initiated Logout 1.0); `None` if the server has no such address.
+    ///
+    /// # Errors
+    /// [`OAuthFailure`] if the server's addresses cannot be found.
+    async fn sign_out_url(
+        &self,
+        client: &OAuthClient,
+        back_to: &str,
+    ) -> Result<Option<String>, OAuthFailure>;
 }
 
 /// Charter's registration with an authorization server.
@@ -225,6 +236,8 @@ pub struct AuthorizationRequest {
     pub state: String,
     /// The S256 challenge of the code's verifier.
     pub code_challenge: String,
+    /// The value that an ID token of the server repeats; absent where none is requested.
+    pub nonce: Option<String>,
 }
 
 /// The grant for which tokens are issued.
@@ -281,6 +294,8 @@ pub struct TokenSet {
     pub refresh_token: Option<String>,
     /// The granted scopes, if they differ from the requested ones.
     pub scope: Option<String>,
+    /// The ID token, if the server issued one. It is not verified yet.
+    pub id_token: Option<String>,
 }
 
 impl fmt::Debug for TokenSet {
@@ -362,6 +377,10 @@ impl AuthorizationServers for NoAuthorizationServers {
     async fn revoke_token(&self, _: &OAuthClient, _: &str) -> Result<(), OAuthFailure> {
         Err(Self::refusal())
     }
+
+    async fn sign_out_url(&self, _: &OAuthClient, _: &str) -> Result<Option<String>, OAuthFailure> {
+        Err(Self::refusal())
+    }
 }
 
 /// Authorization servers that are reached over HTTP.
@@ -439,6 +458,15 @@ impl AuthorizationServers for HttpAuthorizationServers {
             Some(url) => self.revocation(client, url, token).await,
             None => Ok(()),
         }
+    }
+
+    async fn sign_out_url(
+        &self,
+        client: &OAuthClient,
+        back_to: &str,
+    ) -> Result<Option<String>, OAuthFailure> {
+        let endpoints = self.endpoints(client).await?;
+        Ok(grant::sign_out_url(client, &endpoints, back_to))
     }
 }
 

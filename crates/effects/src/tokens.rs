@@ -133,6 +133,17 @@ pub struct VerifiedClaims {
     pub claims: Map<String, Value>,
 }
 
+/// The ID token that a client expects.
+#[derive(Debug, Clone, Copy)]
+pub struct ExpectedIdToken<'e> {
+    /// The issuer that the client sent the user to.
+    pub issuer: &'e str,
+    /// The client's id, which is the audience.
+    pub client_id: &'e str,
+    /// The nonce of the request; `None` for a refreshed token.
+    pub nonce: Option<&'e str>,
+}
+
 struct Issuer {
     options: IssuerOptions,
     algorithms: Vec<Algorithm>,
@@ -198,6 +209,49 @@ impl Issuers {
     /// # Errors
     /// [`TokenRefused`].
     pub async fn believe(&self, token: &str) -> Result<VerifiedClaims, TokenRefused> {
+        self.verify(token, None).await
+    }
+
+    /// Verifies an ID token that a client received from the issuer's token endpoint (OpenID Connect Core 1.0, section
+    /// 3.1.3.7): as [`Issuers::believe`], but its audience is the client, and it answers the request with this nonce.
+    /// A refreshed one has no nonce (section 12.2).
+    ///
+    /// # Errors
+    /// [`TokenRefused`].
+    pub async fn believe_id_token(
+        &self,
+        token: &str,
+        expected: &ExpectedIdToken<'_>,
+    ) -> Result<VerifiedClaims, TokenRefused> {
+        let untrusted = |why: &str| Err(TokenRefused::Untrusted(why.to_owned()));
+        let verified = self.verify(token, Some(expected.client_id)).await?;
+        if verified.issuer != expected.issuer {
+            return untrusted("the ID token comes from another issuer");
+        }
+        let text = |claim: &str| verified.claims.get(claim).and_then(Value::as_str);
+        let audiences = verified.claims.get("aud").and_then(Value::as_array);
+        let is_shared = audiences.is_some_and(|audiences| audiences.len() > 1);
+        match text("azp") {
+            Some(party) if party != expected.client_id => {
+                return untrusted("the ID token was issued to another client");
+            }
+            None if is_shared => {
+                return untrusted("the ID token does not name the client that it was issued to");
+            }
+            Some(_) | None => {}
+        }
+        if expected.nonce.is_some() && text("nonce") != expected.nonce {
+            return untrusted("the ID token answers another request");
+        }
+        Ok(verified)
+    }
+
+    /// Verifies a token for this audience, or for one of the configured ones.
+    async fn verify(
+        &self,
+        token: &str,
+        audience: Option<&str>,
+    ) -> Result<VerifiedClaims, TokenRefused> {
         let untrusted = |why: &str| TokenRefused::Untrusted(why.to_owned());
         if token.len() > MAX_TOKEN_BYTES {
             return Err(untrusted("the token is too long"));
@@ -217,7 +271,8 @@ impl Issuers {
             MissingKey::Key => untrusted("the token is not signed with a key of its issuer"),
             MissingKey::Issuer => TokenRefused::Unavailable(issuer.options.issuer.clone()),
         })?;
-        let checked = decode::<Map<String, Value>>(token, &key, &issuer.validation(header.alg));
+        let validation = issuer.validation(header.alg, audience);
+        let checked = decode::<Map<String, Value>>(token, &key, &validation);
         let claims = checked
             .map_err(|error| untrusted(error_text(&error)))?
             .claims;
@@ -229,11 +284,14 @@ impl Issuers {
 }
 
 impl Issuer {
-    fn validation(&self, algorithm: Algorithm) -> Validation {
+    fn validation(&self, algorithm: Algorithm, audience: Option<&str>) -> Validation {
         let mut validation = Validation::new(algorithm);
         validation.leeway = self.options.leeway.as_secs();
         validation.validate_nbf = true;
-        validation.set_audience(&self.options.audiences);
+        match audience {
+            Some(audience) => validation.set_audience(&[audience]),
+            None => validation.set_audience(&self.options.audiences),
+        }
         validation.set_issuer(&[&self.options.issuer]);
         validation.set_required_spec_claims(&["aud", "exp", "iss"]);
         validation

@@ -30,6 +30,13 @@ impl MessageId {
         Self(format!("msg_{}", uuid.simple()))
     }
 
+    /// Reads an id that [`MessageId::from_uuid`] made.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let uuid = Uuid::try_parse(text.strip_prefix("msg_")?).ok()?;
+        Some(Self::from_uuid(uuid))
+    }
+
     /// Returns its text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -38,6 +38,7 @@ async fn main() -> Result<(), Failure> {
         sources: Arc::new(charter_effects::NoSources),
         models: Arc::new(charter_effects::NoModels),
         webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
+        channels: Arc::new(charter_effects::channel::NoChannels),
         providers: Arc::default(),
         authorization_servers: Arc::new(charter_effects::NoAuthorizationServers),
         clock: Arc::new(SystemClock::start()?),

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 
 use charter_contract::time::Timestamp;
 use charter_domain::clock::Clock;
+use charter_effects::channel::Channels;
 use charter_effects::webhook::Webhooks;
 use charter_effects::{AuthorizationServers, Imports, Models, Sources, ToolRunner};
 use charter_search::embed::Embedder;
@@ -42,7 +43,9 @@ use crate::execution::evidence_log::EvidenceLogService;
 use crate::execution::executors::{ClientCalls, ExecutorService, TargetRouter};
 use crate::execution::explain::GateService;
 use crate::execution::linked_calls::LinkedCallService;
+use crate::execution::notifications::NotificationService;
 use crate::execution::outputs::OutputBudgetRunner;
+use crate::execution::previews::PreviewService;
 use crate::execution::runs::{
     ApprovalService, RunClients, RunManagementService, RunRecoveryService, RunViewService,
 };
@@ -57,6 +60,7 @@ use crate::identity::credentials::CredentialService;
 use crate::identity::keys::KeyService;
 use crate::identity::providers::Providers;
 use crate::identity::quotas::TenantQuotas;
+use crate::identity::sign_in::SignInService;
 use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
@@ -71,6 +75,7 @@ use crate::registry::routing::RoutingService;
 use crate::registry::skill_scripts::SkillScriptService;
 use crate::registry::tool_search::ToolSearchService;
 use crate::registry::tools::ToolRegistrationService;
+use crate::schedules::{ScheduleParts, ScheduleService};
 
 /// The ports of the engine.
 #[derive(Clone)]
@@ -91,6 +96,8 @@ pub struct Ports {
     pub models: Arc<dyn Models>,
     /// Systems of record that receive proposals.
     pub webhooks: Arc<dyn Webhooks>,
+    /// Channels that reach people.
+    pub channels: Arc<dyn Channels>,
     /// Identity providers whose tokens are accepted.
     pub providers: Arc<Providers>,
     /// Authorization servers that issue tokens for tools.
@@ -114,6 +121,7 @@ pub struct Engine {
     execution: ExecutionServices,
     missions: MissionServices,
     conversation: ConversationServices,
+    schedules: Arc<ScheduleService>,
     maintenance: Arc<MaintenanceService>,
     draining: CancellationToken,
     shutdown: CancellationToken,
@@ -188,8 +196,11 @@ impl Engine {
         let execution = ExecutionServices::new(&services, &parts);
         let missions = MissionServices::new(&services, &execution, &parts);
         let conversation = ConversationServices::new(&services, &execution, &missions, &parts);
-        let maintenance = maintenance(&services, &execution, &conversation, &parts);
+        let schedules = schedules(&services, &execution, &missions, &conversation, &parts);
+        let schedules = Arc::new(schedules);
+        let maintenance = maintenance(&services, &execution, &conversation, &schedules, &parts);
         Self {
+            schedules,
             maintenance: Arc::new(maintenance),
             execution,
             missions,
@@ -236,6 +247,12 @@ impl Engine {
     #[must_use]
     pub fn credentials(&self) -> &Arc<CredentialService> {
         &self.services.credentials
+    }
+
+    /// Returns the sign-in to the console, and its sessions.
+    #[must_use]
+    pub fn sign_in(&self) -> &Arc<SignInService> {
+        &self.services.sign_in
     }
 
     /// Returns the documents of the catalogue.
@@ -364,6 +381,18 @@ impl Engine {
         &self.execution.approvals
     }
 
+    /// Returns the previews of writes that wait for an approval.
+    #[must_use]
+    pub fn previews(&self) -> &Arc<PreviewService> {
+        &self.execution.previews
+    }
+
+    /// Returns the notifications of tenants, and their channels.
+    #[must_use]
+    pub fn notifications(&self) -> &Arc<NotificationService> {
+        &self.execution.notifications
+    }
+
     /// Returns runs as their readers see them.
     #[must_use]
     pub fn run_views(&self) -> &Arc<RunViewService> {
@@ -410,6 +439,12 @@ impl Engine {
     #[must_use]
     pub fn mission_views(&self) -> &Arc<MissionViewService> {
         &self.missions.views
+    }
+
+    /// Returns the schedules and triggers of tenants.
+    #[must_use]
+    pub fn schedules(&self) -> &Arc<ScheduleService> {
+        &self.schedules
     }
 
     /// Returns the sessions of users.
@@ -545,11 +580,37 @@ fn tenant_quotas(ports: &Ports, settings: &Settings) -> TenantQuotas {
     )
 }
 
+/// Returns the schedules of a process.
+fn schedules(
+    below: &Services,
+    execution: &ExecutionServices,
+    missions: &MissionServices,
+    conversation: &ConversationServices,
+    parts: &ProcessParts<'_>,
+) -> ScheduleService {
+    let services = ScheduleParts {
+        news: Arc::clone(&parts.news),
+        holder: parts.holder.clone(),
+        draining: parts.draining.clone(),
+        sealing: parts.settings.tool_credentials.keys.clone(),
+        catalogue: Arc::clone(&below.catalogue),
+        computations: Arc::clone(&parts.computations),
+        run_starts: Arc::clone(&execution.starts),
+        run_views: Arc::clone(&execution.views),
+        missions: Arc::clone(&missions.missions),
+        mission_views: Arc::clone(&missions.views),
+        requests: Arc::clone(&conversation.requests),
+        request_views: Arc::clone(&conversation.request_views),
+    };
+    ScheduleService::new(parts.core(), services)
+}
+
 /// Returns the background tasks of a process.
 fn maintenance(
     below: &Services,
     execution: &ExecutionServices,
     conversation: &ConversationServices,
+    schedules: &Arc<ScheduleService>,
     parts: &ProcessParts<'_>,
 ) -> MaintenanceService {
     let settings = MaintenanceSettings {
@@ -563,10 +624,12 @@ fn maintenance(
         lenses: Arc::clone(&below.lenses),
         agent_skills: Arc::clone(&below.agent_skills),
         evidence_log: Arc::clone(&execution.evidence_log),
+        notifications: Arc::clone(&execution.notifications),
         replicas: Arc::clone(&execution.replicas),
         run_recovery: Arc::clone(&execution.recovery),
         requests: Arc::clone(&conversation.requests),
         request_results: Arc::clone(&conversation.request_results),
+        schedules: Arc::clone(schedules),
     };
     MaintenanceService::new(
         Arc::clone(&parts.ports.store),

@@ -1,5 +1,5 @@
 //! Execution and its record: runs with their journals and approvals, starting them, outputs and findings,
-//! evidence and its log, executors, events, and the other replicas.
+//! evidence and its log, executors, events, notifications, and the other replicas.
 
 pub(crate) mod asking;
 pub(crate) mod call_links;
@@ -10,7 +10,9 @@ pub(crate) mod executors;
 pub(crate) mod explain;
 pub(crate) mod findings;
 pub(crate) mod linked_calls;
+pub(crate) mod notifications;
 pub(crate) mod outputs;
+pub(crate) mod previews;
 pub(crate) mod replicas;
 pub(crate) mod runs;
 pub(crate) mod starts;

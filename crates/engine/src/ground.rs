@@ -12,6 +12,7 @@ pub(crate) mod fair_slots;
 pub(crate) mod grants;
 pub(crate) mod ids;
 pub(crate) mod moments;
+pub(crate) mod notifications;
 pub(crate) mod peers;
 pub(crate) mod questions;
 pub(crate) mod settings;

@@ -1,8 +1,8 @@
 //! Use cases, one noun per file.
 //!
 //! Modules are in folders, each of which may name those before it: `ground`, `identity`, `catalogue`, `knowledge`,
-//! `registry`, `execution`, `missions`, `conversation`. Use cases are methods of services, which [`Engine`] holds, and for
-//! conversations of [`Engine`] itself.
+//! `registry`, `execution`, `missions`, `conversation`, `schedules`. Use cases are methods of services, which
+//! [`Engine`] holds, and for conversations of [`Engine`] itself.
 //!
 //! The engine combines the caller, the catalogue in force and the request. It decides with `charter-domain`, persists
 //! through the storage traits, and acts through the ports of `charter-effects` and `charter-search`. It knows no HTTP,
@@ -21,6 +21,7 @@ mod knowledge;
 mod maintenance;
 mod missions;
 mod registry;
+mod schedules;
 
 pub use catalogue::abilities::Ability;
 pub use catalogue::documents::{
@@ -32,7 +33,7 @@ pub use catalogue::live::{LiveCatalogue, Mode};
 pub use catalogue::resolve::{
     InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
 };
-pub use charter_domain::approval::{Approval, ApprovalAnswer, Digest, ReportedResult};
+pub use charter_domain::approval::{Approval, ApprovalAnswer, Digest, ListChoice, ReportedResult};
 pub use charter_domain::dependencies::{Dependency, DependencySide, DocumentRef};
 pub use charter_domain::expert_graph::Depth;
 pub use charter_domain::guardrail::GuardrailSubject;
@@ -42,14 +43,16 @@ pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{MissingAccount, RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::{ScriptGrant, SkillFile};
+pub use charter_effects::channel::SlackRequest;
 pub use charter_effects::{CallClient, CallEnd, CallEvent, CallLink, DryRun};
 pub use conversation::candidates::{
     CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
 };
 pub use conversation::requests::{
-    Course, ParameterView, RequestClassificationService, RequestConfirmationResult, RequestEvent,
-    RequestManagementService, RequestPreview, RequestService, RequestView, RequestViewService,
-    ResponseService, RouteConfirmationService,
+    Course, FindingCount, ParameterView, RequestClassificationService, RequestConfirmationResult,
+    RequestEvent, RequestManagementService, RequestPage, RequestPreview, RequestService,
+    RequestState, RequestSummary, RequestView, RequestViewService, ResponseService,
+    RouteConfirmationService,
 };
 pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{
@@ -60,7 +63,7 @@ pub use conversation::tool_invocations::{InvocationOutcome, ToolInvocationServic
 pub use engine::{Engine, Ports};
 pub use execution::events::{
     AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, EventService,
-    RequestEventRef, RunEventRef,
+    FindingEventRef, OccurrenceEventRef, RequestEventRef, RunEventRef, ScheduleEventRef,
 };
 pub use execution::evidence::{
     EvidenceEntry, EvidencePage, EvidenceQuery, EvidenceService, MAX_PAYLOAD,
@@ -74,11 +77,17 @@ pub use execution::explain::{
     AssumedFacts, CallExplanation, CallOrigin, GateService, HypotheticalCall,
 };
 pub use execution::linked_calls::LinkedCallService;
+pub use execution::notifications::{
+    ChannelTest, ChannelView, NotificationPage, NotificationService, NotificationView,
+    SlackDecision,
+};
+pub use execution::previews::{ApprovalPreview, PreviewService};
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
-    Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt, RunEventPage,
-    RunEventView, RunEvidence, RunExplanation, RunManagementService, RunPage, RunQuery,
-    RunRecoveryService, RunState, RunSummary, RunView, RunViewService, StepExplanation, StepView,
+    PendingConfirmation, Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt,
+    RunEventPage, RunEventView, RunEvidence, RunExplanation, RunManagementService, RunPage,
+    RunQuery, RunRecoveryService, RunState, RunSummary, RunView, RunViewService, StepExplanation,
+    StepView,
 };
 pub use execution::starts::{IdempotencyKey, RunStartService, RunStarted, SubmittedPlan};
 pub use execution::tags::TagService;
@@ -89,27 +98,35 @@ pub use ground::credentials::{
 pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
 pub use ground::ids::{IdSource, RandomIds};
+pub use ground::notifications::{
+    ChannelSettings, NotificationSettings, SlackPeople, SlackPerson, TenantNotifications,
+};
 pub use ground::settings::{
-    Approvers, ClientTools, LensSettings, MemorySettings, Pins, ProcessRole, Quota, Quotas,
-    Settings, SkillVectors, TenantPins,
+    ApproverGroup, Approvers, ClientTools, ConsoleSessionSettings, LensSettings, MemorySettings,
+    Pins, ProcessRole, Quota, Quotas, Settings, SkillVectors, TenantPins,
 };
 pub use ground::telemetry::TELEMETRY;
 pub use ground::vault::SealingKeys;
+pub use identity::authorization_code::ConnectionCode;
 pub use identity::caller::{
     AccessScope, AccessScopes, Caller, CatalogueRole, CredentialId, Role, SkillGrants, Tier,
 };
 pub use identity::caller_view::CallerView;
 pub use identity::credentials::{
-    AccountEventRef, AccountPage, AccountView, ConnectionCode, ConnectionOrder, ConnectionStart,
-    CredentialService, CredentialState, CredentialView,
+    AccountEventRef, AccountPage, AccountView, ConnectionOrder, ConnectionStart, CredentialService,
+    CredentialState, CredentialView,
 };
 pub use identity::keys::{
     KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyService, KeyState, KeyText,
     KeyView, NewKey,
 };
-pub use identity::providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
+pub use identity::providers::{Claim, ClaimGrant, ConsoleClient, Provider, Providers, Tenancy};
 pub use identity::quotas::{QuotaView, RunQuotaUse, TenantQuotas};
 pub use identity::shares::{Share, Shares};
+pub use identity::sign_in::{
+    ConsoleSessionView, OpenedConsoleSession, SessionSecret, SessionUse, SignInOptions,
+    SignInOrder, SignInProvider, SignInService, SignInStart, SignedOut, StartedSignIn,
+};
 pub use knowledge::agent_skills::{
     AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillService, AgentSkillSummary, Artifact,
     BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedSkill, PublishedSkillIndex, SentFile,
@@ -150,3 +167,7 @@ pub use registry::routing::{
 pub use registry::skill_scripts::SkillScriptService;
 pub use registry::tool_search::{FoundTool, ToolSearchService, WorkArea, WorkAreas};
 pub use registry::tools::{TOOLS_PACKAGE, ToolRegistered, ToolRegistrationService};
+pub use schedules::{
+    NewSchedule, OccurrencePage, OccurrenceView, ScheduleOrder, SchedulePage, ScheduleService,
+    ScheduleView, StartedWork, WebhookEvent, WebhookReceipt,
+};

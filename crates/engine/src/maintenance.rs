@@ -13,6 +13,7 @@ use crate::EngineError;
 use crate::catalogue::live::CatalogueService;
 use crate::conversation::requests::{ActiveRequest, RequestResultService, RequestService};
 use crate::execution::evidence_log::EvidenceLogService;
+use crate::execution::notifications::NotificationService;
 use crate::execution::replicas::ReplicaService;
 use crate::execution::runs::RunRecoveryService;
 use crate::ground::core_ports::BackgroundTasks;
@@ -21,6 +22,7 @@ use crate::ground::settings::ProcessRole;
 use crate::identity::credentials::CredentialService;
 use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::lenses::LensService;
+use crate::schedules::ScheduleService;
 
 /// Open requests that are resumed at once.
 const BATCH: usize = 100;
@@ -41,10 +43,12 @@ pub(crate) struct MaintenanceParts {
     pub(crate) lenses: Arc<LensService>,
     pub(crate) agent_skills: Arc<AgentSkillService>,
     pub(crate) evidence_log: Arc<EvidenceLogService>,
+    pub(crate) notifications: Arc<NotificationService>,
     pub(crate) replicas: Arc<ReplicaService>,
     pub(crate) run_recovery: Arc<RunRecoveryService>,
     pub(crate) requests: Arc<RequestService>,
     pub(crate) request_results: Arc<RequestResultService>,
+    pub(crate) schedules: Arc<ScheduleService>,
 }
 
 /// Settings of the background tasks.
@@ -157,6 +161,8 @@ impl MaintenanceService {
             tasks.spawn(Arc::clone(self).sweep_forever());
             tasks.spawn(Arc::clone(&self.parts.evidence_log).retain_forever());
             tasks.spawn(Arc::clone(&self.parts.lenses).refresh_lenses_forever());
+            tasks.spawn(Arc::clone(&self.parts.schedules).fire_forever());
+            tasks.spawn(Arc::clone(&self.parts.notifications).deliver_forever());
         }
     }
 
@@ -204,13 +210,28 @@ impl MaintenanceService {
         let store = &self.store;
         let tags = store.sweep_tags(now).await?;
         let sessions = store.sweep_sessions(now).await?;
+        let console_sessions = store.sweep_console_sessions(now).await?;
         let requests = store.sweep_requests(before).await?;
         let memories = store.sweep_memories(now).await?;
         let messages = store.sweep_messages(before).await?;
         let runs = store.sweep_runs(before, SWEEP_LIMIT).await?;
         let contents = store.sweep_tool_contents(before).await?;
+        let occurrences = store.sweep_occurrences(before).await?;
+        let notifications = store.sweep_notifications(before).await?;
+        let signatures = store.sweep_signatures(now).await?;
         tracing::debug!(
-            tags, sessions, requests, memories, messages, runs, contents, "swept"
+            tags,
+            sessions,
+            console_sessions,
+            requests,
+            memories,
+            messages,
+            runs,
+            contents,
+            occurrences,
+            notifications,
+            signatures,
+            "swept"
         );
         Ok(())
     }

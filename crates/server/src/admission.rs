@@ -13,6 +13,7 @@ use charter_engine::{Caller, EngineError, Share};
 use tracing::Instrument;
 
 use crate::auth::Identity;
+use crate::console_session;
 use crate::error::ApiError;
 use crate::limits::{RequestSlot, is_stream};
 use crate::protected_resource::ChallengeContext;
@@ -47,10 +48,7 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Response {
     let context = ChallengeContext::new(&request);
-    let found = state
-        .access
-        .authenticate(&state.engine, request.headers())
-        .await;
+    let found = console_session::authenticate(&state, request.method(), request.headers()).await;
     let share = match &found {
         Ok(caller) => state.requests.take(caller).map(Some),
         Err(_) => Ok(None),

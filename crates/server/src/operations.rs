@@ -48,8 +48,17 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("list_schemas", Public),
     ("get_openapi", Public),
     ("get_schema", Public),
+    // Signed: the signature is the credential.
+    ("receive_webhook", Public),
+    // No caller: the signature of Slack's app is checked with the request.
+    ("decide_in_slack", Public),
+    ("complete_sign_in", Public),
+    ("get_sign_in_options", Public),
+    ("start_sign_in", Public),
     // Any caller, regardless of scopes.
+    ("delete_console_session", RequiredPermission::Caller),
     ("get_caller", RequiredPermission::Caller),
+    ("get_console_session", RequiredPermission::Caller),
     // Connected accounts: the caller's own; the engine asks for an admin where it is another user's.
     ("list_credentials", Scopes(&[RunsRead])),
     ("get_credential", Scopes(&[RunsRead])),
@@ -60,6 +69,7 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     // Requests, sessions and tags.
     ("create_request", Scopes(&[RequestsWrite])),
     ("confirm_request", Scopes(&[RequestsWrite])),
+    ("list_requests", Scopes(&[RequestsRead])),
     ("get_tags", Scopes(&[RequestsRead])),
     ("create_session", Scopes(&[RequestsWrite])),
     ("put_tags", Scopes(&[RequestsWrite])),
@@ -86,8 +96,21 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("start_playbook_run", Scopes(&[RunsWrite])),
     ("start_run", Scopes(&[RunsWrite])),
     ("invoke_tool", Scopes(&[RunsWrite])),
+    // Schedules; the engine asks for the scope of the work that is enabled.
+    ("delete_schedule", Scopes(&[RunsWrite])),
+    ("enable_schedule", Scopes(&[RunsWrite])),
+    ("get_schedule", Scopes(&[RunsRead])),
+    ("get_schedule_occurrence", Scopes(&[RunsRead])),
+    ("get_schedule_report", Scopes(&[RunsRead])),
+    ("list_schedule_occurrences", Scopes(&[RunsRead])),
+    ("list_schedules", Scopes(&[RunsRead])),
+    ("pause_schedule", Scopes(&[RunsWrite])),
+    ("resume_schedule", Scopes(&[RunsWrite])),
+    ("start_schedule", Scopes(&[RunsWrite])),
     // Approvals.
     ("approve", Scopes(&[ApprovalsWrite])),
+    ("preview_approval", Scopes(&[ApprovalsWrite])),
+    ("escalate_approval", Scopes(&[ApprovalsWrite])),
     ("report_approval_result", Scopes(&[ApprovalsWrite])),
     ("list_approvals", Scopes(&[ApprovalsRead])),
     ("reject", Scopes(&[ApprovalsWrite])),
@@ -184,6 +207,13 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("export_evidence", Scopes(&[EvidenceRead])),
     ("list_evidence", Scopes(&[EvidenceRead])),
     ("get_evidence", Scopes(&[EvidenceRead])),
+    // Notifications; the engine asks for an admin.
+    ("list_notifications", Scopes(&[AdminRead])),
+    ("list_notification_channels", Scopes(&[AdminRead])),
+    (
+        "test_notification_channel",
+        Scopes(&[AdminRead, AdminWrite]),
+    ),
     // Keys.
     ("create_key", Scopes(&[AdminWrite])),
     ("list_keys", Scopes(&[AdminRead])),
@@ -474,7 +504,7 @@ mod tests {
         };
         for (path, expected) in [
             ("/v1/route", "GET HEAD"),
-            ("/v1/requests", "POST"),
+            ("/v1/requests", "GET POST HEAD"),
             ("/v1/memories", "GET POST HEAD"),
             ("/v1/evidence/{id}", "GET HEAD"),
             ("/v1/agent-skills/search", "GET PUT POST DELETE HEAD"),

@@ -5,16 +5,15 @@
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, HOST, WWW_AUTHENTICATE};
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use crate::auth::is_this_machine;
 use crate::error::InsufficientScope;
 use crate::json::Json;
 use crate::operations::MCP_PATH;
+use crate::public_url::{path_of, public_url};
 use crate::routes;
 use crate::state::AppState;
 
@@ -38,7 +37,7 @@ async fn show(State(state): State<AppState>, uri: Uri, headers: HeaderMap) -> Re
     let (false, Some(resource)) = (state.engine.providers().is_empty(), resource) else {
         return routes::unknown(uri).await.into_response();
     };
-    let base = base(configured, headers.get(HOST));
+    let base = public_url(configured, headers.get(HOST));
     let document = document(&state, &format!("{base}{resource}"));
     ([(CACHE_CONTROL, KEPT)], Json(document)).into_response()
 }
@@ -66,29 +65,6 @@ fn resource_at(place: &str, public_path: &str) -> Option<&'static str> {
         "" => Some(""),
         MCP_PATH => Some(MCP_PATH),
         _ => None,
-    }
-}
-
-fn path_of(url: &str) -> String {
-    let url: Option<Uri> = url.parse().ok();
-    let path = url.as_ref().map_or("", Uri::path);
-    path.trim_end_matches('/').to_owned()
-}
-
-/// The URL of the server: the configured one. A server on this machine has several names, and clients compare the one
-/// that they use, so there the request selects the name.
-fn base(configured: &str, host: Option<&HeaderValue>) -> String {
-    let is_local = |authority: &Authority| is_this_machine(authority.host());
-    let own: Option<Uri> = configured.parse().ok();
-    let own = own.as_ref().and_then(Uri::authority);
-    let named = host.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
-    match named.filter(is_local) {
-        Some(named) if own.is_some_and(is_local) => {
-            let port = named.port_u16().map(|port| format!(":{port}"));
-            let port = port.unwrap_or_default();
-            format!("http://{}{port}{}", named.host(), path_of(configured))
-        }
-        Some(_) | None => configured.to_owned(),
     }
 }
 
@@ -122,7 +98,7 @@ impl ChallengeContext {
             _ => return response,
         };
         let metadata = has_providers.then(|| {
-            let base = base(state.publisher.base(), self.host.as_ref());
+            let base = public_url(state.publisher.base(), self.host.as_ref());
             format!("{base}{METADATA}{}", self.resource)
         });
         if let Ok(challenge) = HeaderValue::try_from(challenge_header(error, metadata.as_deref())) {
@@ -160,55 +136,6 @@ mod tests {
         ] {
             assert_eq!(resource_at(place, public_path), resource, "{place}");
         }
-    }
-
-    /// A client refuses metadata from another origin than the requested one.
-    #[test]
-    fn only_local_host_names_are_accepted_from_a_request() {
-        for (configured, host, base) in [
-            (
-                "http://127.0.0.1:7407",
-                "localhost:7407",
-                "http://localhost:7407",
-            ),
-            (
-                "http://127.0.0.1:7407",
-                "127.0.0.1:7407",
-                "http://127.0.0.1:7407",
-            ),
-            ("http://localhost:7407", "[::1]:7407", "http://[::1]:7407"),
-            ("http://127.0.0.1:7407", "localhost", "http://localhost"),
-            (
-                "http://127.0.0.1:7407",
-                "me@localhost:1",
-                "http://localhost:1",
-            ),
-            (
-                "http://127.0.0.1:7407",
-                "evil.example",
-                "http://127.0.0.1:7407",
-            ),
-            (
-                "http://127.0.0.1:7407",
-                "localhost:1/\"x",
-                "http://127.0.0.1:7407",
-            ),
-            (
-                "https://charter.example",
-                "localhost:7407",
-                "https://charter.example",
-            ),
-            (
-                "https://charter.example/team",
-                "evil.example",
-                "https://charter.example/team",
-            ),
-        ] {
-            let named = HeaderValue::from_static(host);
-            assert_eq!(super::base(configured, Some(&named)), base, "{host}");
-        }
-        let configured = "http://127.0.0.1:7407";
-        assert_eq!(super::base(configured, None), configured);
     }
 
     #[test]

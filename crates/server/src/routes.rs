@@ -10,6 +10,7 @@ mod caller;
 mod candidates;
 mod catalogue;
 mod console;
+mod console_sessions;
 mod credentials;
 mod documents;
 mod events;
@@ -23,6 +24,7 @@ mod keys;
 mod lenses;
 mod memories;
 mod missions;
+mod notifications;
 mod packages;
 mod pages;
 mod plans;
@@ -33,6 +35,7 @@ mod route;
 mod route_examples;
 mod run_contents;
 mod runs;
+mod schedules;
 mod schemas;
 mod sessions;
 mod tags;
@@ -67,6 +70,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .merge(catalogue())
         .merge(work())
         .merge(missions())
+        .merge(schedules())
         .merge(knowledge())
         .merge(skills())
         .merge(proof())
@@ -116,7 +120,7 @@ fn catalogue() -> OpenApiRouter<AppState> {
 /// Requests, runs and approvals.
 fn work() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
-        .routes(routes!(requests::ask))
+        .routes(routes!(requests::list, requests::ask))
         .routes(routes!(requests::show))
         .routes(routes!(requests::confirm))
         .routes(routes!(tags::put_tags))
@@ -139,6 +143,8 @@ fn work() -> OpenApiRouter<AppState> {
         .routes(routes!(playbooks::start))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::show))
+        .routes(routes!(approvals::preview))
+        .routes(routes!(approvals::escalate))
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::reject))
         .routes(routes!(approvals::report))
@@ -167,6 +173,20 @@ fn missions() -> OpenApiRouter<AppState> {
         .routes(routes!(assignments::claim))
         .routes(routes!(assignments::submit))
         .routes(routes!(assignments::release))
+}
+
+/// Schedules, triggers and their webhooks.
+fn schedules() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(schedules::enable, schedules::list))
+        .routes(routes!(schedules::show, schedules::remove))
+        .routes(routes!(schedules::pause))
+        .routes(routes!(schedules::resume))
+        .routes(routes!(schedules::start))
+        .routes(routes!(schedules::occurrences))
+        .routes(routes!(schedules::occurrence))
+        .routes(routes!(schedules::report))
+        .routes(routes!(schedules::receive))
 }
 
 /// Knowledge: lenses, the expert graph, memories.
@@ -201,16 +221,23 @@ fn proof() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence_log::export))
 }
 
-/// The caller, its connected accounts, and API keys.
+/// The caller, sign-in to the console, connected accounts, notifications, and API keys.
 fn administration() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(caller::show))
+        .routes(routes!(console_sessions::options, console_sessions::start))
+        .routes(routes!(console_sessions::complete))
+        .routes(routes!(console_sessions::show, console_sessions::end))
         .routes(routes!(credentials::list))
         .routes(routes!(credentials::show))
         .routes(routes!(credentials::connect))
         .routes(routes!(credentials::complete))
         .routes(routes!(credentials::accounts))
         .routes(routes!(credentials::disconnect))
+        .routes(routes!(notifications::list))
+        .routes(routes!(notifications::channels))
+        .routes(routes!(notifications::test))
+        .routes(routes!(notifications::decide_in_slack))
         .routes(routes!(keys::create, keys::list))
         .routes(routes!(keys::show))
         .routes(routes!(keys::rotate))

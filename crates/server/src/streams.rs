@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::http::HeaderMap;
-use axum::http::header::{AUTHORIZATION, HOST};
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use charter_contract::bounds::LIGHT_ANSWER;
@@ -16,6 +16,7 @@ use futures_util::stream::unfold;
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 
+use crate::console_session;
 use crate::json;
 use crate::state::AppState;
 
@@ -130,7 +131,7 @@ pub(crate) async fn wait_for_end(state: AppState, credential: HeaderMap, _place:
 
 /// Whether a credential is no longer valid.
 pub(crate) async fn has_ended(state: &AppState, credential: &HeaderMap) -> bool {
-    match state.access.authenticate(&state.engine, credential).await {
+    match console_session::authenticate_again(state, credential).await {
         Ok(_) => false,
         Err(error)
             if matches!(
@@ -150,7 +151,7 @@ pub(crate) async fn has_ended(state: &AppState, credential: &HeaderMap) -> bool 
 
 /// The headers of a request that identify the caller.
 pub(crate) fn credential(headers: &HeaderMap) -> HeaderMap {
-    let named = [AUTHORIZATION, HOST].into_iter();
+    let named = [AUTHORIZATION, COOKIE, HOST].into_iter();
     let found = named.filter_map(|name| Some((name.clone(), headers.get(name)?.clone())));
     found.collect()
 }

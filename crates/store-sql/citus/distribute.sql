@@ -15,6 +15,7 @@ SELECT create_reference_table('catalogue');
 SELECT create_reference_table('agent_skill_index');
 SELECT create_reference_table('calibration');
 SELECT create_reference_table('embedding');
+SELECT create_reference_table('notification_position');
 SELECT create_reference_table('outbox_numbers');
 SELECT create_reference_table('run_tenant');
 SELECT create_reference_table('lease');
@@ -33,7 +34,12 @@ SELECT create_distributed_table('session', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('turn', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('api_key', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('connected_account', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('console_session', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('route_example', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('schedule', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('schedule_occurrence', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('notification', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('used_signature', 'tenant_id', colocate_with => 'run');
 
 -- Evidence and its log.
 SELECT create_distributed_table('evidence', 'tenant_id', colocate_with => 'run');

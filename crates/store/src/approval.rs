@@ -1,6 +1,7 @@
 //! Approvals: requests for a person's decision, and the decisions.
 //!
-//! A record moves from one state to the next and never back, and only from the state that the caller expects. It is
+//! A record moves from one state to the next and never back, and only from the state that the caller expects. A pending
+//! record may also change its body, when its approval goes to the next group of approvers. It is
 //! created and consumed in the transaction that appends to its run's journal ([`crate::journal::Append::approvals`]);
 //! people decide on it separately.
 
@@ -138,7 +139,8 @@ pub trait Approvals {
     ) -> Result<Page<ListedApproval>, StoreError>;
 
     /// Records a person's decision with its evidence and its messages, and makes the waiting run runnable, in one
-    /// transaction. Of several concurrent decisions exactly one is recorded.
+    /// transaction. Of several concurrent decisions exactly one is recorded. A transition from pending to pending is an
+    /// escalation: it changes the body, and the run waits on.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the tenant has no such approval; [`StoreError::Refused`] when its state is not

@@ -18,6 +18,7 @@ pub mod assignment;
 pub mod calibration;
 pub mod catalogue;
 pub mod connected_account;
+pub mod console_session;
 pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
@@ -27,9 +28,11 @@ pub mod lens;
 pub mod memory;
 pub mod mission;
 pub mod notices;
+pub mod notification;
 pub mod outbox;
 pub mod request;
 pub mod route_example;
+pub mod schedule;
 pub mod session;
 pub mod skill_index;
 pub mod tag;
@@ -50,6 +53,7 @@ pub trait Store:
     + calibration::Calibrations
     + catalogue::Catalogue
     + connected_account::ConnectedAccounts
+    + console_session::ConsoleSessions
     + evidence::Evidence
     + evidence_log::EvidenceLog
     + journal::Journal
@@ -59,9 +63,11 @@ pub trait Store:
     + memory::Memories
     + mission::Missions
     + notices::Notices
+    + notification::Notifications
     + outbox::Outbox
     + request::Requests
     + route_example::RouteExamples
+    + schedule::Schedules
     + session::Sessions
     + tag::Tags
     + tenant::Tenants
@@ -79,6 +85,7 @@ impl<T> Store for T where
         + calibration::Calibrations
         + catalogue::Catalogue
         + connected_account::ConnectedAccounts
+        + console_session::ConsoleSessions
         + evidence::Evidence
         + evidence_log::EvidenceLog
         + journal::Journal
@@ -88,9 +95,11 @@ impl<T> Store for T where
         + memory::Memories
         + mission::Missions
         + notices::Notices
+        + notification::Notifications
         + outbox::Outbox
         + request::Requests
         + route_example::RouteExamples
+        + schedule::Schedules
         + session::Sessions
         + tag::Tags
         + tenant::Tenants

@@ -15,6 +15,7 @@ pub mod assignment;
 pub mod calibration;
 pub mod catalogue;
 pub mod connected_account;
+pub mod console_session;
 pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
@@ -23,11 +24,13 @@ pub mod lease;
 pub mod lens;
 pub mod memory;
 pub mod mission;
+pub mod notification;
 pub mod outbox;
 pub mod request;
 pub mod route_example;
 pub mod run_listing;
 pub mod sample;
+pub mod schedule;
 pub mod session;
 pub mod tag;
 pub mod tool_content;
@@ -89,6 +92,7 @@ macro_rules! store_suite {
             approval:
                 ruling_28_an_approval_is_made_with_its_event,
                 ruling_28_one_decision_is_recorded,
+                ruling_28_an_escalation_leaves_the_approval_pending,
                 ruling_28_an_approval_is_used_once,
                 approvals_are_listed_newest_first,
                 an_approval_belongs_to_the_user_of_its_run,
@@ -134,6 +138,13 @@ macro_rules! store_suite {
                 a_disconnected_account_is_gone,
                 accounts_are_listed_newest_first,
                 accounts_under_other_keys_are_found;
+            console_session:
+                every_field_of_a_console_session_is_stored,
+                a_user_has_a_bounded_number_of_console_sessions,
+                a_renewal_replaces_the_secret_that_it_read,
+                a_used_console_session_ends_later,
+                an_ended_console_session_is_gone,
+                ended_console_sessions_are_swept;
             evidence:
                 every_field_of_a_record_is_stored,
                 a_submitted_record_belongs_to_its_submitter,
@@ -248,6 +259,15 @@ macro_rules! store_suite {
                 an_import_with_a_large_journal_is_repeated_or_refused,
                 an_import_is_checked,
                 an_imported_mission_is_read_only;
+            notification:
+                every_field_of_a_notification_is_stored,
+                notifications_of_a_message_are_written_once,
+                a_message_is_claimed_by_one_holder,
+                claims_at_the_same_time_get_different_messages,
+                a_digest_is_one_message,
+                notifications_are_listed_newest_first,
+                sweep_deletes_settled_notifications,
+                a_signature_is_used_once;
             outbox:
                 messages_are_read_in_order_and_kept,
                 messages_are_listed_by_tenant,
@@ -278,6 +298,16 @@ macro_rules! store_suite {
                 an_example_is_decided_once,
                 accepted_examples_are_those_in_force;
             run_listing: only_matching_runs_are_listed, a_run_keeps_its_user;
+            schedule:
+                every_field_of_a_schedule_is_stored,
+                schedules_are_bounded_in_number,
+                an_occurrence_is_recorded_by_one_replica,
+                a_paused_schedule_does_not_advance,
+                due_schedules_are_found,
+                an_event_is_recorded_once,
+                an_occurrence_changes_from_its_state,
+                tenants_are_isolated,
+                sweep_keeps_the_latest_report;
             session:
                 every_field_of_a_session_is_stored,
                 a_duplicate_session_is_refused,

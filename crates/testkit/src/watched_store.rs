@@ -9,9 +9,9 @@ use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::content::{ContentDigest, ToolContent};
 use charter_contract::ids::{
-    ApprovalId, AssignmentId, DocumentId, EvidenceId, KeyId, Label, LeaseId, MemoryId, MissionId,
-    PackageName, RequestId, RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId,
-    UserId,
+    ApprovalId, AssignmentId, DocumentId, EvidenceId, HookId, KeyId, Label, LeaseId, MemoryId,
+    MissionId, PackageName, RequestId, RouteExampleId, RunId, ScheduleId, SessionId, SkillId,
+    TagRequestId, TenantId, UserId,
 };
 use charter_contract::mission::ArtifactKind;
 use charter_contract::route_example::RoutedKind;
@@ -34,8 +34,9 @@ use charter_store::catalogue::{
     StoredDocument,
 };
 use charter_store::connected_account::{
-    AccountKey, AccountRenewal, ConnectedAccount, ConnectedAccounts,
+    AccountKey, AccountRenewal, ConnectedAccount, ConnectedAccounts, SealedSecret,
 };
+use charter_store::console_session::{ConsoleSession, ConsoleSessionHash, ConsoleSessions};
 use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use charter_store::journal::{
@@ -57,11 +58,18 @@ use charter_store::mission::{
     Missions, StoredArtifact,
 };
 use charter_store::notices::Notices;
+use charter_store::notification::{
+    ClaimedMessage, MessageOutcome, NewNotification, NotificationClaim, NotificationFilter,
+    NotificationRecord, Notifications,
+};
 use charter_store::outbox::{Message, NewMessage, Outbox};
 use charter_store::page::{Page, PageRequest};
 use charter_store::request::{RequestLease, RequestRecord, Requests};
 use charter_store::route_example::{
     ExampleFilter, ExampleMove, ExampleRoom, RouteExampleRecord, RouteExamples, Suggested,
+};
+use charter_store::schedule::{
+    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleChange, ScheduleRecord, Schedules,
 };
 use charter_store::session::{SessionRecord, Sessions, Turn};
 use charter_store::tag::Tags;
@@ -473,6 +481,31 @@ writes {
     fn move_example(tenant: &TenantId, step: ExampleMove, messages: Vec<NewMessage>) -> ();
 } }
 
+watched! { Schedules
+reads {
+    fn schedule(tenant: &TenantId, schedule: &ScheduleId) -> Option<ScheduleRecord>;
+    fn schedule_of_hook(hook: &HookId) -> Option<ScheduleRecord>;
+    fn schedules(tenant: &TenantId, user: Option<&UserId>, page: &PageRequest) -> Page<ScheduleRecord>;
+    fn finding_triggers(tenant: &TenantId) -> Vec<ScheduleRecord>;
+    fn schedules_due(now: Timestamp, after: Option<(&TenantId, &ScheduleId)>, limit: usize) -> Vec<ScheduleRecord>;
+    fn occurrence(tenant: &TenantId, schedule: &ScheduleId, occurrence: &str) -> Option<OccurrenceRecord>;
+    fn occurrences(tenant: &TenantId, schedule: &ScheduleId, page: &PageRequest) -> Page<OccurrenceRecord>;
+    fn open_occurrences(tenant: &TenantId, schedule: &ScheduleId, limit: usize) -> Vec<OccurrenceRecord>;
+    fn last_reported(tenant: &TenantId, schedule: &ScheduleId) -> Option<OccurrenceRecord>;
+}
+writes {
+    fn put_schedule(schedule: &ScheduleRecord, room: usize, messages: Vec<NewMessage>) -> bool;
+    fn change_schedule(tenant: &TenantId, schedule: &ScheduleId, change: &ScheduleChange,
+        messages: Vec<NewMessage>) -> bool;
+    fn advance_schedule(tenant: &TenantId, schedule: &ScheduleId, expected: u64, next_at: Option<Timestamp>,
+        occurrences: &[OccurrenceRecord]) -> bool;
+    fn delete_schedule(tenant: &TenantId, schedule: &ScheduleId, messages: Vec<NewMessage>) -> bool;
+    fn add_occurrence(occurrence: &OccurrenceRecord, room: usize) -> OccurrenceAdded;
+    fn change_occurrence(tenant: &TenantId, schedule: &ScheduleId, occurrence: &str, change: &OccurrenceChange,
+        messages: Vec<NewMessage>) -> bool;
+    fn sweep_occurrences(before: Timestamp) -> u64;
+} }
+
 watched! { Sessions
 reads {
     fn session(tenant: &TenantId, session: &SessionId, now: Timestamp) -> Option<SessionRecord>;
@@ -499,11 +532,35 @@ writes {
     fn disconnect_account(key: &AccountKey, messages: Vec<NewMessage>) -> bool;
 } }
 
+watched! { ConsoleSessions
+reads { fn console_session(hash: &ConsoleSessionHash) -> Option<ConsoleSession>; }
+writes {
+    fn open_console_session(session: &ConsoleSession, most: usize) -> ();
+    fn renew_console_session(session: &ConsoleSession, secret: &SealedSecret) -> ();
+    fn extend_console_session(session: &ConsoleSession, ends_at: Timestamp) -> ();
+    fn end_console_session(session: &ConsoleSession) -> bool;
+    fn sweep_console_sessions(now: Timestamp) -> u64;
+} }
+
 watched! { Tags
 reads { fn tags(tenant: &TenantId, request: &TagRequestId, now: Timestamp) -> Option<TagRecord>; }
 writes {
     fn put_tags(tags: &TagRecord) -> ();
     fn sweep_tags(now: Timestamp) -> u64;
+} }
+
+watched! { Notifications
+reads {
+    fn notification_position() -> Option<u64>;
+    fn notifications(tenant: &TenantId, filter: NotificationFilter<'_>, page: &PageRequest) -> Page<NotificationRecord>;
+}
+writes {
+    fn put_notifications(from: Option<u64>, to: u64, new: Vec<NewNotification>) -> ();
+    fn claim_message(claim: &NotificationClaim) -> Option<ClaimedMessage>;
+    fn settle_message(claimed: &ClaimedMessage, holder: &str, outcome: &MessageOutcome, at: Timestamp) -> bool;
+    fn sweep_notifications(before: Timestamp) -> u64;
+    fn use_signature(tenant: &TenantId, signature: &str, expires_at: Timestamp) -> bool;
+    fn sweep_signatures(now: Timestamp) -> u64;
 } }
 
 watched! { ToolContents

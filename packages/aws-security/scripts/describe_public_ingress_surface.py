@@ -52,6 +52,13 @@ def _exposure(group: JsonObject, interfaces: list[JsonObject]) -> JsonObject:
     return {"exposure": exposure, "lockable": lockable}
 
 
+def _lockable_group(item: JsonObject) -> JsonObject:
+    """A group with the rules that locking it would take away."""
+    exposure = item["exposure"]
+    names = {name: exposure[name] for name in ("group_id", "group_name")}
+    return names | {"rules": item["lockable"]}
+
+
 def describe_public_ingress_surface(call: Call, aws: Aws) -> JsonObject:
     """Groups with rules open to the world, internet-facing balancers, lockable rules."""
     wanted = call.items("group_ids")
@@ -77,6 +84,7 @@ def describe_public_ingress_surface(call: Call, aws: Aws) -> JsonObject:
         "security_groups": [item["exposure"] for item in open_groups],
         "load_balancers": [item for item in balancers if item["scheme"] == "internet-facing"],
         "lockable_rules": [rule for item in open_groups for rule in item["lockable"]],
+        "lockable_groups": [_lockable_group(item) for item in open_groups if item["lockable"]],
         "unreadable": [*unread_groups, *unread_balancers],
     }
 

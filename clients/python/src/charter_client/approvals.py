@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._wire import Call, Pages, Repeat, paged, part, reading
-from charter_client.contract import Approval, ApprovalEntry
+from charter_client.contract import Approval, ApprovalEntry, ApprovalPreview
 
 _APPROVAL = reading(Approval)
 _ENTRY = reading(ApprovalEntry)
 _PAGE = paged(ApprovalEntry)
+_PREVIEW = reading(ApprovalPreview)
 
 
-def decide(approval_id: str, word: str, digest: str, reason: str | None) -> Call[Approval]:
+def decide(
+    approval_id: str, word: str, digest: str, reason: str | None, choice: Mapping[str, object] = MappingProxyType({})
+) -> Call[Approval]:
     """The call that says a person's word."""
     path = f"/v1/approvals/{part(approval_id)}/{word}"
-    return Call("POST", path, _APPROVAL, body={"digest": digest, "reason": reason}, repeat=Repeat.NEVER)
+    return Call("POST", path, _APPROVAL, body={"digest": digest, "reason": reason} | dict(choice), repeat=Repeat.NEVER)
 
 
 class ApprovalOperations:
@@ -39,9 +45,33 @@ class ApprovalOperations:
         return Call("GET", f"/v1/approvals/{part(approval_id)}", _ENTRY)
 
     @operation
-    def approve(self, approval_id: str, digest: str, *, reason: str | None = None) -> Call[Approval]:
-        """Approves exactly the call with this digest; its run goes on."""
-        return decide(approval_id, "approve", digest, reason)
+    def preview(self, approval_id: str) -> Call[ApprovalPreview]:
+        """The present state of the call's target beside the state after it, as its tool declares."""
+        path = f"/v1/approvals/{part(approval_id)}/preview"
+        return Call("POST", path, _PREVIEW, repeat=Repeat.NEVER)
+
+    @operation
+    def escalate(self, approval_id: str) -> Call[Approval]:
+        """Hands it on to the next group of approvers, whose turn begins at once."""
+        path = f"/v1/approvals/{part(approval_id)}/escalate"
+        return Call("POST", path, _APPROVAL, repeat=Repeat.NEVER)
+
+    @operation
+    def approve(
+        self,
+        approval_id: str,
+        digest: str,
+        *,
+        exclude: Sequence[str] = (),
+        count: int | None = None,
+        reason: str | None = None,
+    ) -> Call[Approval]:
+        """Approves exactly the call or list with this digest; its run goes on.
+
+        `exclude` names steps of a list whose calls do not happen. A list of a destructive playbook needs `count`, the
+        number of the others.
+        """
+        return decide(approval_id, "approve", digest, reason, {"exclude": list(exclude), "count": count})
 
     @operation
     def reject(self, approval_id: str, digest: str, *, reason: str | None = None) -> Call[Approval]:

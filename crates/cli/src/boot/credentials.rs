@@ -34,13 +34,23 @@ pub(super) fn credentials(config: &Config) -> anyhow::Result<CredentialSettings>
         .values()
         .chain(own)
         .any(|one| one.kind.has_accounts());
+    let has_console = config.auth.oidc.iter().any(|oidc| oidc.console.is_some());
+    let has_sealed = has_accounts || has_console;
     Ok(CredentialSettings {
         definitions: shared,
-        keys: has_accounts.then(|| keys(config)).transpose()?,
+        // Without accounts and a console, the key seals the secrets of webhook triggers.
+        keys: (has_sealed || credentials.key_file.is_some())
+            .then(|| keys(config))
+            .transpose()?,
         tenants,
-        public_url: config.a2a.public_url.clone().or_else(|| own_url(config)),
+        public_url: public_url(config),
         plain: config.tools.plain.iter().cloned().collect(),
     })
+}
+
+/// The address at which people reach the console, if it is known.
+pub(super) fn public_url(config: &Config) -> Option<String> {
+    config.a2a.public_url.clone().or_else(|| own_url(config))
 }
 
 /// The address of a server on this machine only. One on other addresses needs `a2a.public_url`.
@@ -49,7 +59,7 @@ fn own_url(config: &Config) -> Option<String> {
     (address.ip().is_loopback() && address.port() > 0).then(|| format!("http://{address}"))
 }
 
-/// The keys that seal connected accounts.
+/// The keys that seal connected accounts and console sessions.
 fn keys(config: &Config) -> anyhow::Result<SealingKeys> {
     ensure!(
         config.store.url.is_none() || config.credentials.key_file.is_some(),
@@ -62,9 +72,10 @@ fn keys(config: &Config) -> anyhow::Result<SealingKeys> {
             "credentials.previous_key_files: {} is missing",
             path.display()
         );
-        seed_file::load(path, "opens connected accounts")
+        seed_file::load(path, "opens connected accounts and console sessions")
     });
-    let current = seed_file::load(&config.credentials_key_file(), "seals connected accounts")?;
+    let purpose = "seals connected accounts and console sessions";
+    let current = seed_file::load(&config.credentials_key_file(), purpose)?;
     Ok(SealingKeys::new(
         current,
         earlier.collect::<anyhow::Result<_>>()?,
@@ -181,10 +192,7 @@ fn client(one: &CredentialConfig) -> anyhow::Result<OAuthClient> {
         registration,
         client_id: one.client_id.clone().unwrap_or_default(),
         client_secret: one.client_secret.as_ref().map(secret).transpose()?,
-        client_auth: match one.client_auth {
-            ClientAuthConfig::Basic => ClientAuth::Basic,
-            ClientAuthConfig::Post => ClientAuth::Post,
-        },
+        client_auth: client_auth(one.client_auth),
         scopes: one.scopes.clone(),
         resource: one.resource.clone(),
         parameters: one.parameters.clone(),
@@ -192,6 +200,14 @@ fn client(one: &CredentialConfig) -> anyhow::Result<OAuthClient> {
         plain_http: plain_http(one.plain_http),
         timeout: Duration::from_millis(one.timeout_ms),
     })
+}
+
+/// How the secret of a client is sent.
+pub(super) fn client_auth(configured: ClientAuthConfig) -> ClientAuth {
+    match configured {
+        ClientAuthConfig::Basic => ClientAuth::Basic,
+        ClientAuthConfig::Post => ClientAuth::Post,
+    }
 }
 
 fn server(one: &CredentialConfig) -> anyhow::Result<ServerLocation> {
@@ -235,7 +251,7 @@ fn server(one: &CredentialConfig) -> anyhow::Result<ServerLocation> {
     }
 }
 
-fn patterns(setting: &str, entries: &[String]) -> anyhow::Result<Vec<HostPattern>> {
+pub(super) fn patterns(setting: &str, entries: &[String]) -> anyhow::Result<Vec<HostPattern>> {
     let patterns = entries.iter().map(|entry| {
         let pattern: Result<HostPattern, _> = entry.parse();
         pattern.with_context(|| format!("`{setting}`: {entry:?}"))

@@ -6,7 +6,7 @@ use charter_contract::ids::TenantId;
 use charter_domain::person::CredentialUser;
 use charter_engine::Approvers;
 
-use crate::config::{Config, OidcConfig};
+use crate::config::{Config, OidcConfig, PersonConfig};
 
 /// The people of a tenant.
 #[derive(Debug, Default)]
@@ -31,6 +31,14 @@ impl People {
             }
             people.all.push(person);
         }
+        for (tenant, person) in slack_people(config) {
+            let decider = CredentialUser::known(person.user.clone());
+            tenants
+                .entry(tenant.clone())
+                .or_default()
+                .approvers
+                .push(decider);
+        }
         for provider in &config.auth.oidc {
             let decides = |provider: &OidcConfig| {
                 let mut grants = provider.grants.iter();
@@ -42,6 +50,22 @@ impl People {
         }
         tenants
     }
+}
+
+/// The people who decide in Slack, each with the tenant.
+fn slack_people(config: &Config) -> impl Iterator<Item = (&TenantId, &PersonConfig)> {
+    let notifications = &config.notifications;
+    let shared = notifications.channels.values();
+    let shared = shared.map(|channel| (None, channel));
+    let own = notifications.tenants.iter().flat_map(|(tenant, own)| {
+        own.channels
+            .values()
+            .map(move |channel| (Some(tenant), channel))
+    });
+    shared.chain(own).flat_map(|(tenant, channel)| {
+        let people = channel.people.iter();
+        people.filter_map(move |person| Some((tenant.or(person.tenant.as_ref())?, person)))
+    })
 }
 
 /// The approvers of the configuration, for the engine.

@@ -2,23 +2,27 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
-use charter_effects::IssuerOptions;
-use charter_engine::{Claim, ClaimGrant, Provider, Providers, Tenancy};
+use anyhow::{Context, anyhow, bail, ensure};
+use charter_effects::{
+    ClientRegistration, IssuerOptions, OAuthClient, PlainHttp, ServerLocation, operator_address,
+};
+use charter_engine::{Claim, ClaimGrant, ConsoleClient, Provider, Providers, Tenancy};
 
-use crate::config::{Config, GrantConfig, OidcConfig};
+use super::credentials::{client_auth, patterns};
+use crate::config::{Config, ConsoleClientConfig, GrantConfig, OidcConfig};
+use crate::secrets::{plain_http, secret};
 
 /// The configured providers; may be empty.
 pub(crate) fn providers(config: &Config) -> anyhow::Result<Providers> {
     let providers = config.auth.oidc.iter().map(|oidc| {
-        let provider = provider(oidc);
+        let provider = provider(config, oidc);
         provider.with_context(|| format!("auth.oidc: the issuer {:?}", oidc.issuer))
     });
     let providers = providers.collect::<anyhow::Result<_>>()?;
     Providers::new(providers).context("setting up `auth.oidc`")
 }
 
-fn provider(oidc: &OidcConfig) -> anyhow::Result<Provider> {
+fn provider(config: &Config, oidc: &OidcConfig) -> anyhow::Result<Provider> {
     ensure!(
         !oidc.grants.is_empty(),
         "it needs `grants`: without them it admits no caller"
@@ -54,6 +58,54 @@ fn provider(oidc: &OidcConfig) -> anyhow::Result<Provider> {
             .map(grant)
             .collect::<anyhow::Result<_>>()?,
         scopes: oidc.scopes.clone(),
+        console: match &oidc.console {
+            Some(console) => Some(console_client(config, oidc, console).context("`console`")?),
+            None => None,
+        },
+    })
+}
+
+/// The client by which users sign in to the console.
+fn console_client(
+    config: &Config,
+    oidc: &OidcConfig,
+    console: &ConsoleClientConfig,
+) -> anyhow::Result<ConsoleClient> {
+    match &config.a2a.public_url {
+        Some(url) => {
+            let checked = operator_address(url, PlainHttp::Loopback);
+            checked.map_err(|what| {
+                anyhow!("`a2a.public_url`, to which browsers come back, is {what}")
+            })?;
+        }
+        None => ensure!(
+            config.listen.ip().is_loopback(),
+            "it needs `a2a.public_url`, because browsers on other machines come back to it"
+        ),
+    }
+    ensure!(
+        console.scopes.iter().any(|scope| scope == "openid"),
+        "`scopes` must have `openid`: without it the provider issues no ID token"
+    );
+    let host = oidc.issuer.split("://").nth(1).unwrap_or(&oidc.issuer);
+    let host = host.split('/').next().unwrap_or(host);
+    Ok(ConsoleClient {
+        label: console.label.clone().unwrap_or_else(|| host.to_owned()),
+        client: OAuthClient {
+            server: ServerLocation::Discovered {
+                issuer: oidc.issuer.clone(),
+            },
+            registration: ClientRegistration::Configured,
+            client_id: console.client_id.clone(),
+            client_secret: console.client_secret.as_ref().map(secret).transpose()?,
+            client_auth: client_auth(console.client_auth),
+            scopes: console.scopes.clone(),
+            resource: None,
+            parameters: console.parameters.clone(),
+            egress: patterns("egress", &console.egress)?,
+            plain_http: plain_http(console.plain_http),
+            timeout: Duration::from_millis(oidc.timeout_ms),
+        },
     })
 }
 

@@ -25,12 +25,14 @@ const MORE: &str = "more";
 const NAMED: usize = 8;
 
 /// The commands that list the entries of a kind, in addition to `charter list`.
-const LISTINGS: [(&str, &str); 21] = [
+const LISTINGS: [(&str, &str); 24] = [
     ("agent skill", "charter skills tree"),
     ("approval", "charter approvals list"),
     ("assignment", "charter mission assignments"),
+    ("channel", "charter notify channels"),
     ("credential", "charter credential list"),
     ("domain lens", "charter lens list"),
+    ("enabled schedule", "charter schedule list"),
     ("event of the run", "charter runs show ID"),
     ("evidence", "charter evidence list"),
     ("evidence record", "charter evidence list"),
@@ -40,6 +42,7 @@ const LISTINGS: [(&str, &str); 21] = [
     ("lens", "charter lens list"),
     ("memory", "charter memory list"),
     ("mission", "charter mission list"),
+    ("occurrence", "charter schedule history ID"),
     ("package", "charter package list"),
     ("route example", "charter route examples list"),
     ("run", "charter runs list"),

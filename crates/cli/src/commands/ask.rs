@@ -1,17 +1,21 @@
 //! `charter ask`
 
 use anyhow::{Context, bail};
+use charter_contract::run_status::RunStatus;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::EXIT_OK;
+use crate::failure::{EXIT_OK, EXIT_WAITING};
 use crate::output::{self, Format};
 use crate::{messages, terminal};
 
 /// Ask a question and see the answer.
+///
+/// Shows the progress on standard error if that is a terminal. Exit code 3 if the answer is a change that waits for a
+/// person.
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
     /// The question.
@@ -50,8 +54,19 @@ pub(crate) async fn run(command: &Ask, config: &Config, format: Format) -> anyho
     let client = Client::connect(config).await?;
     let answered = ask(command, &client).await;
     client.close().await?;
-    output::print(format, &answered?, table)?;
-    Ok(EXIT_OK)
+    let answered = answered?;
+    output::print(format, &answered, table)?;
+    Ok(code_of(&answered))
+}
+
+/// The exit code for an answer: whether the run that it started waits for a person.
+fn code_of(answer: &Value) -> u8 {
+    let status = answer["metadata"]["status"].as_str();
+    let status: Option<RunStatus> = status.and_then(|status| status.parse().ok());
+    match status.is_some_and(RunStatus::awaits_answer) {
+        true => EXIT_WAITING,
+        false => EXIT_OK,
+    }
 }
 
 async fn ask(command: &Ask, client: &Client) -> anyhow::Result<Value> {
@@ -62,8 +77,16 @@ async fn ask(command: &Ask, client: &Client) -> anyhow::Result<Value> {
             // The answer repeats the sentence: a terminal shows it until then, other outputs note it as it arrives.
             Some(sentence) if bar.is_hidden() => messages::note(sentence),
             Some(sentence) => bar.set_message(with_sentence(&mut told, sentence)),
-            None if told.is_empty() => bar.set_message(progress_text(event)),
-            None => {}
+            None => {
+                let shown = terminal::plain(&progress_text(event));
+                // Milestones stay above the spinner; nothing is shown where there is no terminal.
+                if is_milestone(event) {
+                    bar.println(format!("  {shown}"));
+                }
+                if told.is_empty() {
+                    bar.set_message(shown);
+                }
+            }
         })
         .await;
     bar.finish_and_clear();
@@ -125,6 +148,14 @@ fn sentence(event: &Value) -> Option<&str> {
     event["text"].as_str().filter(|_| is_sentence)
 }
 
+/// Whether a progress event reports a result, and not the start of something.
+fn is_milestone(event: &Value) -> bool {
+    matches!(
+        event["stage"].as_str(),
+        Some("routed" | "step_finished" | "analysed")
+    )
+}
+
 /// A progress event as a short text.
 fn progress_text(event: &Value) -> String {
     let text = |field: &str| {
@@ -171,4 +202,18 @@ fn table(answer: &Value) -> String {
         count("evidence_ids"),
         metadata["execution_time_ms"],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_tells_that_a_change_waits_for_a_person() {
+        let code = |status: &str| code_of(&json!({"metadata": {"status": status}}));
+        assert_eq!(code("awaiting_confirmation"), EXIT_WAITING);
+        assert_eq!(code("awaiting_parameters"), EXIT_WAITING);
+        assert_eq!(code("completed"), EXIT_OK);
+        assert_eq!(code_of(&json!({"metadata": {}})), EXIT_OK);
+    }
 }

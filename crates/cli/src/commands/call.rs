@@ -19,8 +19,8 @@ use crate::output::{self, Format};
 
 /// Call one tool, and print its result.
 ///
-/// A call that changes something waits for a confirmation and an approval: it prints its run. Exit code 1 if the call
-/// was denied, 2 if it failed.
+/// A call that changes something waits for a confirmation and an approval: it prints its run, and ends with exit
+/// code 3. Exit code 1 if the call was denied, 2 if it failed.
 #[derive(Debug, Args)]
 pub(crate) struct Call {
     /// The tool's id: that of the catalogue, or `tool-…`.
@@ -44,7 +44,7 @@ pub(crate) async fn run(command: &Call, config: &Config, format: Format) -> anyh
     if is_run(&found) {
         advise(&found);
         output::print(format, &found, runs::table)?;
-        return Ok(EXIT_OK);
+        return runs::code_of(&found);
     }
     output::print(format, &found, shown)?;
     let status: ToolStatus = read_field(&found, "status")?;

@@ -12,7 +12,7 @@ use crate::output::{self, Format};
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// The kind: skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge, domain,
-    /// policy, mission_type or prompt_template.
+    /// policy, mission_type, prompt_template or schedule.
     kind: String,
     /// The cursor: list only ids after this one.
     #[arg(long)]

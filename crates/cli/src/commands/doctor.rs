@@ -34,6 +34,7 @@ pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
         models(config),
         search(config),
         webhooks(config),
+        channels(config),
         telemetry(config).await,
     ]);
     checks.extend(tools(config).await);
@@ -334,6 +335,25 @@ fn webhooks(config: &Config) -> Check {
     });
     Check {
         name: "systems of record",
+        found: found.map_err(|error| format!("{error:#}")),
+    }
+}
+
+/// The channels that reach people; sends nothing.
+fn channels(config: &Config) -> Check {
+    let found = boot::channels(config).map(|channels| {
+        let described: Vec<String> = channels.described().collect();
+        if described.is_empty() {
+            "none configured".to_owned()
+        } else {
+            format!(
+                "{}; nothing sent (`charter notify test NAME` sends a message)",
+                described.join("; ")
+            )
+        }
+    });
+    Check {
+        name: "channels",
         found: found.map_err(|error| format!("{error:#}")),
     }
 }

@@ -6,13 +6,14 @@ use serde_json::{Map, Value, json};
 use super::{encoded, runs};
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 
 /// Run playbooks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Playbook {
     /// Start a run; it asks for missing parameters, shows its plan and waits for a confirmation.
+    ///
+    /// Exit code 3 if it waits for a person.
     Run {
         /// The playbook's id.
         id: String,
@@ -32,8 +33,9 @@ pub(crate) async fn run(command: &Playbook, config: &Config, format: Format) -> 
     let client = Client::connect(config).await?;
     let found = start(command, &client).await;
     client.close().await?;
-    output::print(format, &found?, runs::table)?;
-    Ok(EXIT_OK)
+    let found = found?;
+    output::print(format, &found, runs::table)?;
+    runs::code_of(&found)
 }
 
 async fn start(command: &Playbook, client: &Client) -> anyhow::Result<Value> {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{encoded, query, read_field};
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK, EXIT_WAITING};
 use crate::messages;
 use crate::output::{self, Format};
 
@@ -19,7 +19,11 @@ pub(super) use start::document;
 
 /// Time between two queries of an active run.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
+
 /// Start, show and control runs of plans.
+///
+/// Commands that change a run follow it, and end with exit code 3 if it waits for parameters, a confirmation or an
+/// approval.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Runs {
     /// Run an execution plan, a pipeline or a decision tree from a file.
@@ -118,8 +122,26 @@ pub(crate) async fn run(command: &Runs, config: &Config, format: Format) -> anyh
         Runs::Replay { .. } => output::fields(found),
         _ => table(found),
     })?;
-    let diverges = matches!(command, Runs::Replay { .. }) && !found["divergence"].is_null();
-    Ok(if diverges { EXIT_NEGATIVE } else { EXIT_OK })
+    match command {
+        Runs::Replay { .. } if !found["divergence"].is_null() => Ok(EXIT_NEGATIVE),
+        Runs::Replay { .. } | Runs::List { .. } | Runs::Show { .. } => Ok(EXIT_OK),
+        Runs::Start(_)
+        | Runs::Set { .. }
+        | Runs::Confirm { .. }
+        | Runs::Pause { .. }
+        | Runs::Resume { .. }
+        | Runs::Abort { .. }
+        | Runs::Rollback { .. } => code_of(&found),
+    }
+}
+
+/// The exit code for a run that no longer advances on its own: whether it waits for a person's answer.
+pub(super) fn code_of(run: &Value) -> anyhow::Result<u8> {
+    let status: RunStatus = read_field(run, "status")?;
+    Ok(match status.awaits_answer() {
+        true => EXIT_WAITING,
+        false => EXIT_OK,
+    })
 }
 
 async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {

@@ -86,6 +86,7 @@ fn serverless(command: &Command) -> Option<(&'static str, LocalTarget)> {
         | Command::Mission(_)
         | Command::Playbook(_)
         | Command::Candidate(_)
+        | Command::Schedule(_)
         | Command::Approvals(_)
         | Command::Events(_)
         | Command::Memory(_)

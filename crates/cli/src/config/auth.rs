@@ -1,13 +1,18 @@
 //! Credentials of callers: keys, and identity providers. Startup checks that the settings fit together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::identity::Rights;
 use charter_contract::ids::{Label, TenantId, UserId};
 use charter_effects::TokenAlgorithm;
-use charter_engine::{AccessScopes, CatalogueRole, Role, SkillGrants, Tier};
+use charter_engine::{
+    AccessScopes, CatalogueRole, ConsoleSessionSettings, Role, SkillGrants, Tier,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::credentials::ClientAuthConfig;
+use super::remote::{PlainHttpConfig, SecretConfig};
 
 /// The credentials that are accepted.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -17,12 +22,38 @@ pub(crate) struct AuthConfig {
     pub(crate) keys: Vec<KeyConfig>,
     /// The identity providers whose tokens are accepted.
     pub(crate) oidc: Vec<OidcConfig>,
+    /// How long users who signed in to the console stay signed in.
+    pub(crate) console: ConsoleSessionsConfig,
 }
 
 impl AuthConfig {
     /// Whether any credential is configured.
     pub(crate) fn has_credentials(&self) -> bool {
         !self.keys.is_empty() || !self.oidc.is_empty()
+    }
+}
+
+/// How long users who signed in to the console at an identity provider stay signed in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ConsoleSessionsConfig {
+    /// How long a session lasts without a use, in seconds.
+    pub(crate) idle_s: u64,
+    /// How long a session lasts in any case, in seconds.
+    pub(crate) lifetime_s: u64,
+    /// How long claims count before the provider's refresh token renews them, in seconds. A session without a refresh
+    /// token ends when its ID token expires.
+    pub(crate) recheck_s: u64,
+}
+
+impl Default for ConsoleSessionsConfig {
+    fn default() -> Self {
+        let settings = ConsoleSessionSettings::default();
+        Self {
+            idle_s: settings.idle.as_secs(),
+            lifetime_s: settings.lifetime.as_secs(),
+            recheck_s: settings.recheck.as_secs(),
+        }
     }
 }
 
@@ -132,6 +163,39 @@ pub(crate) struct OidcConfig {
     /// Timeout of a request to the provider, in milliseconds.
     #[serde(default = "timeout_ms")]
     pub(crate) timeout_ms: u64,
+    /// How users sign in to the console at the provider; if absent, they cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) console: Option<ConsoleClientConfig>,
+}
+
+/// The console's registration with an identity provider, for sign-in by authorization code with PKCE. The redirect URI
+/// to register is the public URL with `/console/signed-in`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ConsoleClientConfig {
+    /// The provider's name on the sign-in page; the issuer's host if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
+    /// The id under which the console is registered, which its ID tokens have as audience.
+    pub(crate) client_id: String,
+    /// Where the registered secret is; if absent, the console is a public client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) client_secret: Option<SecretConfig>,
+    /// How that secret is sent.
+    #[serde(default)]
+    pub(crate) client_auth: ClientAuthConfig,
+    /// The requested scopes; `openid` must be among them. Many providers issue a refresh token for `offline_access`.
+    #[serde(default = "scopes")]
+    pub(crate) scopes: Vec<String>,
+    /// Further parameters of the authorization request.
+    #[serde(default)]
+    pub(crate) parameters: BTreeMap<String, String>,
+    /// Private addresses, and hosts with ports other than 80 and 443, at which the provider may be.
+    #[serde(default)]
+    pub(crate) egress: Vec<String>,
+    /// The hosts to which plain HTTP is allowed.
+    #[serde(default)]
+    pub(crate) plain_http: PlainHttpConfig,
 }
 
 /// The rights of some users of a provider.

@@ -20,11 +20,11 @@ pub(crate) struct CredentialsConfig {
     pub(crate) definitions: BTreeMap<Label, CredentialConfig>,
     /// Credentials of tenants.
     pub(crate) tenants: BTreeMap<TenantId, TenantCredentialsConfig>,
-    /// The file with the key that seals connected accounts; `credentials.key` in the data directory if absent. It is
-    /// created if it is missing. Replicas need the same key, so with `store.url` it must be named.
+    /// The file with the key that seals connected accounts and console sessions; `credentials.key` in the data directory
+    /// if absent. It is created if it is missing. Replicas need the same key, so with `store.url` it must be named.
     #[schemars(with = "Option<FilePath>")]
     pub(crate) key_file: Option<PathBuf>,
-    /// Files with earlier keys, which only open. A start seals everything with the current key.
+    /// Files with earlier keys, which only open. A start seals connected accounts with the current key.
     #[schemars(with = "Vec<FilePath>")]
     pub(crate) previous_key_files: Vec<PathBuf>,
 }

@@ -190,7 +190,7 @@ fn b000_12_a_block_and_its_exception_are_explained() {
     let run = ann.post(&path, &json!({"parameters": {"vault": "main"}}));
     let run = run.expect(201);
     confirm(&ann, &run).expect(200);
-    settled(&ann, &run, "failed");
+    settled(&ann, &run, "denied");
     let was = explained(&ann, json!({"run": run["run_id"], "step": "s1"}));
     let step = &was["steps"][0];
     assert_eq!(
@@ -228,7 +228,7 @@ fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
     assert_eq!(ids(&step["waits_for"], "for"), ["approval"]);
     assert_eq!(ids(&step["approvals"], "state"), ["pending"]);
     decide(&server.key("bob"), &run["approvals"][0], "reject").expect(200);
-    settled(&ann, &run, "failed");
+    settled(&ann, &run, "rejected");
     let was = explained(&ann, json!({"run": id}));
     let step = &was["steps"][0];
     assert_eq!(

@@ -286,6 +286,18 @@ impl Ran {
         }
     }
 
+    /// Parses the output as JSON, of a command that is done (0), or whose run waits for a person (3).
+    pub(crate) fn done_or_waiting(&self) -> Value {
+        let awaits = |status: &Value| {
+            let status = status.as_str().unwrap_or_default();
+            status.starts_with("awaiting_")
+        };
+        let waiting = self.json(self.code.unwrap_or_default());
+        let waits = awaits(&waiting["status"]) || awaits(&waiting["metadata"]["status"]);
+        assert_eq!(self.code, Some(if waits { 3 } else { 0 }), "{self:?}");
+        waiting
+    }
+
     /// Parses the output as JSON, of a command that ended with `code`.
     pub(crate) fn json(&self, code: i32) -> Value {
         assert_eq!(self.code, Some(code), "{self:?}");

@@ -416,7 +416,7 @@ fn a_user_cannot_approve_with_a_key_they_created() {
     }
     // A requester may withdraw the request.
     decide(&zoe, &of_all["approvals"][0], "reject").expect(200);
-    settled(&max, &of_all, "failed");
+    settled(&max, &of_all, "rejected");
     assert!(!service.was_called());
 }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::home::{Api, Home, Server, eventually, ids};
 use crate::mcp::peers::{installed, scripts};
-use crate::playbooks::{KEYS, confirm, decide, path_of, settled};
+use crate::playbooks::{KEYS, decide, path_of, settled};
 
 /// The value that only the servers may see.
 const SECRET: &str = "s3cr3t-value-of-the-tests";
@@ -167,7 +167,6 @@ fn output(api: &Api, tool: &str, parameters: Value) -> Value {
 /// Sends a plan with a call of a writing tool, and returns its run as soon as it waits for an approval.
 fn waiting(api: &Api, tool: &str, parameters: Value) -> Value {
     let run = send(api, tool, parameters);
-    confirm(api, &run).expect(200);
     settled(api, &run, "awaiting_approval")
 }
 
@@ -294,7 +293,6 @@ fn b000_10_an_imported_write_waits_for_an_approval_and_happens_once() {
     assert_eq!(changes(), "{'text': 'a'}\n");
     // A user is refused even with an approval.
     let refused = send(&uma, "mcp.local.write", json!({"text": "b"}));
-    confirm(&uma, &refused).expect(200);
     settled(&uma, &refused, "failed");
     // A tool's claim that it supports dry runs is ignored.
     let plan = plan("mcp.local.write", json!({"text": "c"}));
@@ -316,11 +314,10 @@ fn b000_10_an_imported_write_waits_for_an_approval_and_happens_once() {
     let called = ann.mcp(&json!({}), "tools/call", Some("write"), params);
     let text = called["result"]["content"][0]["text"].as_str().unwrap();
     let work: Value = serde_json::from_str(text).unwrap();
-    assert_eq!(work["status"], "awaiting_confirmation", "{called:#}");
+    assert_eq!(work["status"], "awaiting_approval", "{called:#}");
     assert_eq!(changes(), "{'text': 'a'}\n");
     let run = format!("/v1/runs/{}", work["id"].as_str().unwrap());
     let run = ann.get(&run).expect(200);
-    confirm(&ann, &run).expect(200);
     let run = settled(&ann, &run, "awaiting_approval");
     decide(&bob, &run["approvals"][0], "approve").expect(200);
     settled(&ann, &run, "completed");

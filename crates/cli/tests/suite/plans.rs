@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Answer, Api, Home, Server, ids, request_of};
 use crate::packages::{Package, SCRIPT_FILE, SKILL, SKILL_FILE, TOOL_FILE, backups, guardrail};
-use crate::playbooks::{KEYS, PLAYBOOK, confirm, decide, path_of, purge, purge_tool, settled};
+use crate::playbooks::{KEYS, PLAYBOOK, decide, path_of, purge, purge_tool, settled};
 use crate::service::Service;
 use crate::shared::Tenants;
 
@@ -282,7 +282,8 @@ fn b003_6_a_tree_from_a_file_takes_each_of_its_ways() {
         let (id, digest) = (&started["run_id"], &started["plan_digest"]);
         let [id, digest] = [id, digest].map(|text| text.as_str().unwrap());
         let done = charter(&home, &["runs", "confirm", id, "--digest", digest]);
-        let replayed = charter(&home, &["run", "replay", id]);
+        let replay = ["run", "replay", id, "--output", "json"];
+        let replayed = home.run(&replay).json(0);
         assert_eq!(
             (&replayed["divergence"], &replayed["status"]),
             (&Value::Null, &done["status"])
@@ -327,20 +328,19 @@ fn path(file: &Path) -> &str {
 
 fn charter(home: &Home, arguments: &[&str]) -> Value {
     let arguments = [arguments, &["--output", "json"]].concat();
-    home.run(&arguments).json(0)
+    home.run(&arguments).done_or_waiting()
 }
 
-/// A write in a plan is confirmed and approved as in a supervised playbook, by another person.
+/// A write in a plan is approved as in a supervised playbook, by another person. That is its only decision.
 #[test]
 fn b003_5_a_write_in_a_plan_waits_for_a_person() {
     let (_home, server, service) = served_alone();
     let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
     let run = ann.post("/v1/runs", &writing()).expect(201);
     assert_eq!(
-        (&run["status"], &run["confirm"], &run["steps"][0]["writes"]),
-        (&json!("awaiting_confirmation"), &json!(true), &json!(true))
+        (&run["confirm"], &run["steps"][0]["writes"]),
+        (&json!(false), &json!(true))
     );
-    confirm(&ann, &run).expect(200);
     let waiting = settled(&ann, &run, "awaiting_approval");
     let approval = &waiting["approvals"][0];
     assert_eq!(
@@ -390,7 +390,6 @@ fn the_same_plan_and_request_is_one_run() {
     let id = run["run_id"].clone();
     assert!(answers.iter().all(|answer| answer.body["run_id"] == id));
     // Regardless of its progress.
-    confirm(&ann, run).expect(200);
     settled(&ann, run, "awaiting_approval");
     let again = ann.post("/v1/runs", &writing()).expect(200);
     assert_eq!(
@@ -482,8 +481,7 @@ fn b003_5_guardrails_and_policies_bear_on_plans() {
         let (server, service) = served(&[block(scope, glob)]);
         let ann = server.key("ann");
         let run = ann.post("/v1/runs", &writing()).expect(201);
-        confirm(&ann, &run).expect(200);
-        let done = settled(&ann, &run, "failed");
+        let done = settled(&ann, &run, "denied");
         let code = &done["outcome"]["cause"]["failure"]["code"];
         assert_eq!(code, "guardrail_blocked", "{scope}: {done:#}");
         assert!(!service.was_called());
@@ -492,12 +490,11 @@ fn b003_5_guardrails_and_policies_bear_on_plans() {
                   @id(\"playbooks\")\n  permit (principal, action, resource)\n  \
                   when { context.run.kind != RunKind::\"execution_plan\" };\n";
     let (server, service) = served(&[("policies/p.yaml", policy.to_owned())]);
-    let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
+    let ann = server.key("ann");
     let run = ann.post("/v1/runs", &writing()).expect(201);
-    confirm(&ann, &run).expect(200);
-    let waiting = settled(&ann, &run, "awaiting_approval");
-    decide(&bob, &waiting["approvals"][0], "approve").expect(200);
-    let done = settled(&ann, &run, "failed");
+    // Nobody is asked to approve what policy then refuses.
+    let done = settled(&ann, &run, "denied");
+    assert_eq!(done["approvals"], json!([]));
     assert_eq!(done["outcome"]["cause"]["failure"]["code"], "policy_denied");
     assert!(!service.was_called());
 }

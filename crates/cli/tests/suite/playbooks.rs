@@ -205,7 +205,7 @@ fn ruling_28_two_operators_at_the_same_instant_decide_once() {
         let mut sorted = codes.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, [200, 409]);
-        settled(&server.key("ann"), &run, "failed");
+        settled(&server.key("ann"), &run, "rejected");
     }
     assert!(!service.was_called());
 }
@@ -221,7 +221,7 @@ fn b000_18_runs_that_are_confirmed_and_decided_at_once_all_go_on() {
                     let run = waiting_run_of(&server.key("ann"));
                     let bob = server.key("bob");
                     decide(&bob, &run["approvals"][0], "reject").expect(200);
-                    settled(&bob, &run, "failed");
+                    settled(&bob, &run, "rejected");
                 }
             });
         }

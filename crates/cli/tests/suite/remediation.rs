@@ -119,8 +119,11 @@ impl ByCommands {
     fn run_as(&self, who: &str, arguments: &[&str], status: Option<&str>) -> Value {
         let shown = self
             .of(who)
-            .run(&[arguments, &["--output", "json"]].concat())
-            .json(0);
+            .run(&[arguments, &["--output", "json"]].concat());
+        let shown = match arguments {
+            ["runs", "show" | "replay", ..] => shown.json(0),
+            _ => shown.done_or_waiting(),
+        };
         if let Some(status) = status {
             assert_eq!(shown["status"], status, "{shown:#}");
         }
@@ -181,6 +184,14 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value:#}"))
 }
 
+/// The calls that an approval is for.
+fn calls_of(approval: &Value) -> Vec<Value> {
+    match approval["list"].as_array() {
+        Some(list) => list.clone(),
+        None => vec![approval["call"].clone()],
+    }
+}
+
 /// The state of the story: the estate, the client, and the evidence of answers and runs.
 struct Story<'s> {
     simulator: &'s Simulator,
@@ -203,7 +214,10 @@ impl Story<'_> {
     /// Bob approves the call that a run waits for, which its requesters may not; the run then completes.
     fn approved(&self, waiting: &Value, tool: &str, askers: &[&str]) -> Value {
         let approval = &waiting["approvals"][0];
-        assert_eq!(approval["call"]["tool"], tool, "{waiting:#}");
+        assert_eq!(waiting["approvals"].as_array().map(Vec::len), Some(1));
+        for call in calls_of(approval) {
+            assert_eq!(call["tool"], tool, "{waiting:#}");
+        }
         for asker in askers {
             assert!(!self.desk.approve(asker, approval), "by the asker {asker}");
         }
@@ -255,11 +269,12 @@ impl Story<'_> {
     fn told(&mut self) {
         let before = self.found();
         let waiting = self.asked_for(&before);
-        let rules = waiting["approvals"][0]["call"]["parameters"]["rules"].clone();
+        let calls = calls_of(&waiting["approvals"][0]);
         let done = self.approved(&waiting, "aws.lock_security_group", &[ANN]);
+        let revoked = vec!["Ingress rules revoked"; calls.len()];
         self.proved(
             &done,
-            &["What the internet reaches", "Ingress rules revoked"],
+            &[&["What the internet reaches"], &revoked[..]].concat(),
         );
         let after = self.found();
         assert!(after.is_subset(&before));
@@ -269,7 +284,8 @@ impl Story<'_> {
             .filter(|finding| finding[1] == "aws.ec2.security_group")
             .map(|finding| (finding[2].as_str(), finding[5].as_str()))
             .collect();
-        let rules = rules.as_array().unwrap().iter();
+        let rules = calls.iter().map(|call| &call["parameters"]["rules"]);
+        let rules = rules.flat_map(|rules| rules.as_array().unwrap());
         let mut approved: Vec<(&str, &str)> = rules
             .map(|rule| (text(&rule["group_id"]), text(&rule["cidr"])))
             .collect();
@@ -282,7 +298,7 @@ impl Story<'_> {
         assert_eq!(self.simulator.expected(REGION), after);
         let askers = [CID, ANN];
         let undone = self.approved(&undoing, "aws.restore_security_group", &askers);
-        self.proved(&undone, &["Ingress rules put back"]);
+        self.proved(&undone, &vec!["Ingress rules put back"; calls.len()]);
         assert_eq!(self.found(), before);
         for run in [&done, &undone] {
             let replayed = self.desk.replayed(run);

@@ -146,7 +146,7 @@ fn b000_18_a_run_in_doubt_does_not_claim_that_nothing_was_written() {
     let (_home, server, _service, run) = killed();
     let bob = server.key("bob");
     decide(&bob, &run["approvals"][0], "reject").expect(200);
-    let ended = settled(&bob, &run, "failed");
+    let ended = settled(&bob, &run, "rollback_failed");
     assert_eq!(ended["in_doubt"], json!(["s1"]));
     let refused = bob.post(&path_of(&run, "/rollback"), &json!({}));
     let message = refused.fails(409, "illegal_transition");

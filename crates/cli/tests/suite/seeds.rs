@@ -191,7 +191,7 @@ struct ByCommands(Home);
 impl ByCommands {
     fn run(&self, arguments: &[&str]) -> Value {
         let arguments = [arguments, &["--output", "json"]].concat();
-        self.0.run(&arguments).json(0)
+        self.0.run(&arguments).done_or_waiting()
     }
 }
 

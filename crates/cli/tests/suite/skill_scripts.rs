@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, ids};
 use crate::plans::{PLAN, abort, plan};
-use crate::playbooks::{confirm, decide, settled};
+use crate::playbooks::{decide, settled};
 use crate::shared::Tenants;
 
 const COUNT: &str = "agent_skills.office.report.count";
@@ -78,7 +78,6 @@ fn granted_scripts_run_on_the_skills_own_files() {
     let read = settled(&ann, &read, "completed");
     assert_eq!(output(&read)["stdout"], "2 3\n", "{read:#}");
     let written = called(&ann, SAVE, json!({"arguments": ["it"]}));
-    confirm(&ann, &written).expect(200);
     let waiting = settled(&ann, &written, "awaiting_approval");
     decide(&ann, &waiting["approvals"][0], "approve").expect(200);
     let written = settled(&ann, &written, "completed");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, eventually};
 use crate::packages::backups;
-use crate::playbooks::{KEYS, confirm, decide, settled};
+use crate::playbooks::{KEYS, decide, settled};
 use crate::seeds::speaking_to;
 use crate::shared::Tenants;
 
@@ -99,8 +99,6 @@ fn a_call_that_writes_answers_with_its_run_until_it_has_ended() {
     let path = "/v1/tools/tool-set-weather/invoke";
     let call = invocation("tool-set-weather", 1);
     let run = uma.post(path, &call).expect(202);
-    assert_eq!(run["status"], "awaiting_confirmation");
-    confirm(&uma, &run).expect(200);
     let waiting = settled(&uma, &run, "awaiting_approval");
     decide(&ann, &waiting["approvals"][0], "approve").expect(200);
     carry_out(&ann, "set-weather", &json!({"set": true}));
@@ -111,10 +109,9 @@ fn a_call_that_writes_answers_with_its_run_until_it_has_ended() {
 
     let denied = invocation("tool-set-weather", 2);
     let run = uma.post(path, &denied).expect(202);
-    confirm(&uma, &run).expect(200);
     let waiting = settled(&uma, &run, "awaiting_approval");
     decide(&ann, &waiting["approvals"][0], "reject").expect(200);
-    settled(&uma, &run, "failed");
+    settled(&uma, &run, "rejected");
     let result = uma.post(path, &denied).expect(200);
     assert_eq!(validate(SchemaName::ToolResult, &result), []);
     assert_eq!(result["status"], "denied");

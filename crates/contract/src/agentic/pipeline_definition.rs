@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::plan::{ConditionType, OnStepFailure};
 use crate::dependency::{Node, Wording, check_graph};
+use crate::for_each::ForEach;
 use crate::ids::{PipelineId, StepId, ToolDefinitionId};
 use crate::list::MAX_LIST;
 use crate::number::{Count, Positive};
@@ -73,6 +74,9 @@ pub struct Stage {
     /// Arguments of the tool.
     #[serde(default)]
     pub parameters: Map<String, Value>,
+    /// Repeats the stage for each item of a list. Its output is the list of the items' outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_each: Option<ForEach>,
     /// Ids of the stages that must complete first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<StepId>,
@@ -179,6 +183,9 @@ impl Contract for PipelineDefinition {
         check_graph(&nodes, &WORDING, report);
         let stages: BTreeSet<&StepId> = self.stages.iter().map(|stage| &stage.id).collect();
         for (at, stage) in self.stages.iter().enumerate() {
+            if let Some(for_each) = &stage.for_each {
+                for_each.check(&format!("/stages/{at}"), report);
+            }
             if let Some(condition) = &stage.condition {
                 Self::check_condition(stage, &format!("/stages/{at}"), condition, &stages, report);
             }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::optional::present;
 use crate::dependency::{Node, Wording, check_graph};
+use crate::for_each::ForEach;
 use crate::ids::{PlanId, PlanStepId, RequestId};
 use crate::number::{Count, Positive};
 use crate::schema::SchemaName;
@@ -132,6 +133,20 @@ pub struct PlanStep {
     /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// The field of a step that repeats it for each item of a list (this project).
+const FOR_EACH: &str = "for_each";
+
+impl PlanStep {
+    /// Returns the repetition of the step (this project), a field outside the seed's schema.
+    ///
+    /// # Errors
+    /// The reason why the field cannot be read.
+    pub fn for_each(&self) -> Result<Option<ForEach>, serde_json::Error> {
+        let given = self.extra.get(FOR_EACH);
+        given.map(<ForEach as Deserialize>::deserialize).transpose()
+    }
 }
 
 /// Condition for a step to run.
@@ -302,6 +317,14 @@ impl Contract for ExecutionPlan {
         check_graph(&nodes, &WORDING, report);
         let ids: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
         for (at, step) in steps.iter().enumerate() {
+            let here = format!("/steps/{at}");
+            match step.for_each() {
+                Ok(Some(for_each)) => for_each.check(&here, report),
+                Ok(None) => {}
+                Err(error) => {
+                    report.meaning(format!("{here}/{FOR_EACH}"), "type", error.to_string());
+                }
+            }
             if let Some(condition) = &step.condition {
                 Self::check_condition(step, &format!("/steps/{at}"), condition, &ids, report);
             }

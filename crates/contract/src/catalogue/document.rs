@@ -16,6 +16,7 @@ use super::mission_type::MissionType;
 use super::playbook::Playbook;
 use super::policy::Policy;
 use super::prompt::PromptTemplate;
+use super::schedule::Schedule;
 use super::skill::Skill;
 use super::template::Template;
 use super::tool::Tool;
@@ -29,7 +30,7 @@ use crate::violation::{Report, Stage, Violation};
 
 string_enum! {
     /// A kind of document: the eleven live collections of seed 000 (ruling 1), the graph's two kinds apart, and this
-    /// project's policies, mission types and prompt templates.
+    /// project's policies, mission types, prompt templates and schedules.
     pub enum DocumentKind {
         /// Skill (000 §2.2).
         Skill = "skill",
@@ -57,6 +58,8 @@ string_enum! {
         MissionType = "mission_type",
         /// Prompt template (002 §6 `template_id`; no collection of the seeds).
         PromptTemplate = "prompt_template",
+        /// Schedule or trigger (this project; no collection of the seeds).
+        Schedule = "schedule",
         /// Tag record (000 §2.10); written by the server, never registered.
         TagRecord = "tag_record",
         /// Evidence record (000 §2.14); written by the server, never registered.
@@ -137,6 +140,7 @@ impl DocumentKind {
             Self::Policy => SchemaName::Policy,
             Self::MissionType => SchemaName::MissionType,
             Self::PromptTemplate => SchemaName::PromptTemplate,
+            Self::Schedule => SchemaName::Schedule,
             Self::TagRecord => SchemaName::TagRecord,
             Self::Evidence => SchemaName::Evidence,
         }
@@ -317,6 +321,8 @@ documents! {
     MissionType(MissionType), id mission_type;
     /// A prompt template.
     PromptTemplate(PromptTemplate), id prompt_id;
+    /// A schedule or trigger.
+    Schedule(Schedule), id schedule_id;
 }
 
 impl Headed for Document {

@@ -9,6 +9,7 @@ use super::mission_type::MissionType;
 use super::playbook::Playbook;
 use super::policy::Policy;
 use super::prompt::PromptTemplate;
+use super::schedule::Schedule;
 use super::skill::Skill;
 use super::template::Template;
 use super::tool::Tool;
@@ -157,6 +158,13 @@ impl Headed for MissionType {
     fn heading(&self) -> Heading<'_> {
         let heading = Heading::new(self.status, Some(&self.domain));
         heading.with_texts(Some(self.title.as_ref()), Some(self.description.as_ref()))
+    }
+}
+
+impl Headed for Schedule {
+    fn heading(&self) -> Heading<'_> {
+        let heading = Heading::new(self.status, self.domain.as_ref());
+        heading.with_texts(Some(self.title.as_ref()), Some(self.description.as_str()))
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::tool::check_source;
 use super::vocabulary::{GeneratedBy, Language, OnFailure, Status, StepType, Tier};
+use crate::for_each::ForEach;
 use crate::ids::{AgentId, DomainId, Label, PlaybookId, ScriptId, StepId, TenantId, ToolId};
 use crate::list::MAX_LIST;
 use crate::number::{Positive, Vector};
@@ -158,6 +159,9 @@ pub struct PlaybookStep {
     /// Arguments of the tool (this project), with placeholders like a skill's.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,
+    /// Repeats the step for each item of a list (this project). Its output is the list of the items' outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_each: Option<ForEach>,
     /// Time limit of one attempt, in milliseconds (this project).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<Positive>,
@@ -283,6 +287,9 @@ impl Playbook {
             if step.on_failure == OnFailure::Rollback && !self.rollback_support {
                 let message = "`rollback` in a playbook without rollback support".to_owned();
                 report.consistency(format!("{here}/on_failure"), "rollback_support", message);
+            }
+            if let Some(for_each) = &step.for_each {
+                for_each.check(&here, report);
             }
         }
     }

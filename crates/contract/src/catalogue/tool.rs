@@ -2,6 +2,7 @@
 
 mod credential;
 mod input;
+mod preview;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ use crate::violation::Report;
 
 pub use super::vocabulary::ToolClass;
 pub use credential::ToolCredential;
+pub use preview::{DRY_RUN, ToolPreview};
 
 use input::InputCache;
 
@@ -107,6 +109,9 @@ pub struct Tool {
     /// Conversion of the result into evidence (this project).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<ToolEvidence>,
+    /// Preview of a write, which its approval shows (this project).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<ToolPreview>,
     /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
@@ -456,5 +461,6 @@ impl Contract for Tool {
         }
         self.check_implementation(report);
         self.check_credentials(report);
+        self.check_preview(report);
     }
 }

@@ -47,6 +47,8 @@ string_newtype! { CATALOGUE;
     MissionTypeId,
     /// Id of a prompt template (002 §6 `template_id`).
     PromptId,
+    /// Id of a schedule or trigger (this project).
+    ScheduleId,
     /// Id of a node of the domain expert graph (000 §2.12), e.g. `soc2.cc6.1`.
     GraphNodeId,
     /// Name of a package of documents (this project).
@@ -139,6 +141,7 @@ any_document_id!(
     PolicyId,
     MissionTypeId,
     PromptId,
+    ScheduleId,
     GraphNodeId
 );
 

@@ -70,10 +70,14 @@ prefixed_uuid! {
     KeyId = "key-",
     /// Id of a route example: a confirmed sentence that led to a document (this project).
     RouteExampleId = "rex-",
+    /// Id of a webhook trigger's address (this project).
+    HookId = "hook-",
     /// Id of a lease: an executor's on one call, or an outside agent's on one assignment (this project).
     LeaseId = "lease-",
     /// Id of an assignment: the task of a mission that is offered to outside agents (this project).
     AssignmentId = "asg-",
+    /// Id of a notification: one event for one channel (this project).
+    NotificationId = "ntf-",
     /// Id of a tool call (this project, 003 "Tool Invocation Schema").
     InvocationId = "inv-",
     /// Id of a context model (this project, 003 "Context Model Schema").

@@ -26,6 +26,7 @@ use crate::catalogue::mission_type::MissionType;
 use crate::catalogue::playbook::Playbook;
 use crate::catalogue::policy::Policy;
 use crate::catalogue::prompt::PromptTemplate;
+use crate::catalogue::schedule::Schedule;
 use crate::catalogue::skill::Skill;
 use crate::catalogue::tags::TagRecord;
 use crate::catalogue::template::Template;
@@ -110,7 +111,7 @@ macro_rules! entry {
 const DOMAIN: Alias = Alias::inside("classification", "domain", "domain");
 const EMBEDDING: Alias = Alias::field("_embedding", "embedding");
 
-pub(super) static ENTRIES: [SchemaEntry; 47] = [
+pub(super) static ENTRIES: [SchemaEntry; 48] = [
     entry!(
         Skill,
         "seed 000 §2.2",
@@ -238,6 +239,7 @@ pub(super) static ENTRIES: [SchemaEntry; 47] = [
     entry!(authored Policy, "this project, policies"),
     entry!(authored MissionType, "this project, for seed 002 §4, mission_type"),
     entry!(authored PromptTemplate, "this project, for seed 002 §6, template_id"),
+    entry!(authored Schedule, "this project, schedules"),
     entry!(authored PackageManifest, "this project, packages"),
     entry!(authored RoutingTest, "this project, packages"),
     entry!(authored PackageBundle, "this project, packages"),
@@ -299,6 +301,7 @@ registered!(
     Policy,
     MissionType,
     PromptTemplate,
+    Schedule,
     PackageManifest,
     RoutingTest,
     PackageBundle,

@@ -9,7 +9,7 @@ use crate::canonical;
 use crate::schema::{SchemaEntry, SchemaName};
 
 /// The contracts of documents in package files.
-const OF_PACKAGES: [SchemaName; 15] = [
+const OF_PACKAGES: [SchemaName; 16] = [
     SchemaName::Agent,
     SchemaName::Domain,
     SchemaName::DomainLens,
@@ -22,6 +22,7 @@ const OF_PACKAGES: [SchemaName; 15] = [
     SchemaName::Policy,
     SchemaName::PromptTemplate,
     SchemaName::RoutingTest,
+    SchemaName::Schedule,
     SchemaName::Skill,
     SchemaName::Template,
     SchemaName::Tool,

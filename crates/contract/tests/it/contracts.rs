@@ -93,6 +93,7 @@ fn typed_contract(name: SchemaName) -> Typed {
         c::policy::Policy,
         c::mission_type::MissionType,
         c::prompt::PromptTemplate,
+        c::schedule::Schedule,
         charter_contract::package::PackageManifest,
         charter_contract::package::RoutingTest,
         charter_contract::package::PackageBundle,

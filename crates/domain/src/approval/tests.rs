@@ -4,11 +4,11 @@ use uuid::Uuid;
 use super::*;
 use crate::gate::RuleKind;
 
-fn at(seconds: i64) -> Timestamp {
+pub(super) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros((1_776_168_000 + seconds) * 1_000_000).unwrap()
 }
 
-fn user(name: &str) -> UserId {
+pub(super) fn user(name: &str) -> UserId {
     UserId::parse(name).unwrap()
 }
 
@@ -22,19 +22,22 @@ fn call(parameters: &Value) -> ExactCall {
     }
 }
 
-fn pending(four_eyes: bool) -> Approval {
+pub(super) fn pending(four_eyes: bool) -> Approval {
     let call = call(&json!({"group": "sg-1"}));
     Approval {
         approval_id: ApprovalId::from_uuid(Uuid::from_u128(2)),
         tenant_id: TenantId::parse("acme").unwrap(),
         digest: call.digest(),
         call,
+        list: Vec::new(),
+        destructive: false,
         rules: vec![RuleResult::new(RuleKind::Safety, "p", "supervised")],
         requested_by: user("asker"),
         requesters: BTreeSet::new(),
         requested_at: at(0),
         expires_at: at(60),
         four_eyes,
+        escalation: Escalation::default(),
         state: ApprovalStatus::Pending,
     }
 }
@@ -286,4 +289,113 @@ fn an_agreement_without_a_report_reads_as_before() {
     let state: ApprovalStatus = serde_json::from_value(text.clone()).unwrap();
     assert!(matches!(&state, ApprovalStatus::Consumed(agreed) if agreed.reported_result.is_none()));
     assert_eq!(json!(state), text);
+}
+
+/// A pending approval of three calls.
+fn listed(destructive: bool) -> Approval {
+    let calls = ["a", "b", "c"].map(|step| ExactCall {
+        step: StepId::parse(step).unwrap(),
+        ..call(&json!({"group": step}))
+    });
+    let all: Vec<&ExactCall> = calls.iter().collect();
+    Approval {
+        digest: ExactCall::digest_of_list(&all),
+        call: calls[0].clone(),
+        list: calls.to_vec(),
+        destructive,
+        ..pending(false)
+    }
+}
+
+fn choosing(approval: &Approval, excluded: &[&str], typed_count: Option<u64>) -> ApprovalVerdict {
+    let excluded = excluded.iter().map(|step| StepId::parse(step).unwrap());
+    ApprovalVerdict {
+        answer: ApprovalAnswer::ApproveListed(ListChoice {
+            excluded: excluded.collect(),
+            typed_count,
+        }),
+        ..says(approval, true, "other")
+    }
+}
+
+/// The decision is bound to what remains, whichever of the two lists the person saw.
+#[test]
+fn calls_of_a_list_may_be_excluded() {
+    let approval = listed(false);
+    let left = [&approval.list[0], &approval.list[2]];
+    let remainder = ListRemainder {
+        excluded: BTreeSet::from([StepId::parse("b").unwrap()]),
+        digest: ExactCall::digest_of_list(&left),
+    };
+    assert_ne!(remainder.digest, approval.digest);
+    for digest in [&approval.digest, &remainder.digest] {
+        let verdict = ApprovalVerdict {
+            digest: digest.clone(),
+            ..choosing(&approval, &["b"], None)
+        };
+        let Ok(ApprovalStatus::Approved(agreed)) = approval.decide(verdict, at(1)) else {
+            panic!("it is approved");
+        };
+        assert_eq!(agreed.remainder.as_ref(), Some(&remainder));
+    }
+    let refused = |excluded: &[&str]| approval.decide(choosing(&approval, excluded, None), at(1));
+    let unknown = DecisionRefusal::NotListed(StepId::parse("z").unwrap());
+    assert_eq!(refused(&["b", "z"]), Err(unknown));
+    assert_eq!(refused(&["a", "b", "c"]), Err(DecisionRefusal::NothingLeft));
+}
+
+/// B000-18: changes that cannot be undone are counted by the person that approves them.
+#[test]
+fn b000_18_the_number_of_destructive_calls_is_typed() {
+    let approval = listed(true);
+    let decide = |excluded: &[&str], typed| {
+        let decided = approval.decide(choosing(&approval, excluded, typed), at(1));
+        decided.map(|state| state.word())
+    };
+    assert_eq!(decide(&[], Some(3)), Ok("approved"));
+    assert_eq!(decide(&["c"], Some(2)), Ok("approved"));
+    for typed in [None, Some(3)] {
+        assert_eq!(decide(&["c"], typed), Err(DecisionRefusal::Count(2)));
+    }
+    let plain = approval.decide(says(&approval, true, "other"), at(1));
+    assert_eq!(plain, Err(DecisionRefusal::Count(3)));
+    assert!(
+        approval
+            .decide(says(&approval, false, "other"), at(1))
+            .is_ok()
+    );
+}
+
+/// A list of one call has the digest of the call.
+#[test]
+fn a_list_is_bound_to_its_calls_and_their_order() {
+    let approval = listed(false);
+    let [a, b, c] = [&approval.list[0], &approval.list[1], &approval.list[2]];
+    assert_eq!(ExactCall::digest_of_list(&[a]), a.digest());
+    let digest = |calls: &[&ExactCall]| ExactCall::digest_of_list(calls);
+    assert_ne!(digest(&[a, b, c]), digest(&[a, c, b]));
+    assert_ne!(digest(&[a, b]), digest(&[a, b, c]));
+}
+
+/// Approving needs a turn; rejecting does not.
+#[test]
+fn only_a_group_whose_turn_has_come_approves() {
+    let mut approval = pending(false);
+    approval.escalation.steps.push(EscalationStep {
+        group: Label::parse("on-call").unwrap(),
+        users: BTreeSet::from([user("bob")]),
+        from: at(0),
+    });
+    let refused = approval.decide(says(&approval, true, "ruth"), at(1));
+    let not_in_turn = DecisionRefusal::NotInTurn {
+        user: user("ruth"),
+        group: Label::parse("on-call").unwrap(),
+    };
+    assert_eq!(refused, Err(not_in_turn));
+    assert!(
+        approval
+            .decide(says(&approval, false, "ruth"), at(1))
+            .is_ok()
+    );
+    assert!(approval.decide(says(&approval, true, "bob"), at(1)).is_ok());
 }

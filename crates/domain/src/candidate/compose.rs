@@ -140,6 +140,7 @@ pub(super) fn playbook(
             OnFailure::Stop
         },
         parameters: step.arguments.clone(),
+        for_each: None,
         timeout_ms: step.tool.timeout_ms,
     });
     let steps: Vec<PlaybookStep> = steps.collect();

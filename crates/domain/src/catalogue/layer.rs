@@ -12,6 +12,7 @@ use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::prompt::PromptTemplate;
+use charter_contract::catalogue::schedule::Schedule;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::Tool;
@@ -39,6 +40,7 @@ macro_rules! on_shelf {
             DocumentKind::Policy => on_shelf!(@ $layer.policies, $shelf, $found),
             DocumentKind::MissionType => on_shelf!(@ $layer.mission_types, $shelf, $found),
             DocumentKind::PromptTemplate => on_shelf!(@ $layer.prompts, $shelf, $found),
+            DocumentKind::Schedule => on_shelf!(@ $layer.schedules, $shelf, $found),
             DocumentKind::TagRecord | DocumentKind::Evidence => $none,
         }
     };
@@ -77,6 +79,8 @@ pub struct Layer {
     pub mission_types: DocumentsById<MissionType>,
     /// Prompt templates by id.
     pub prompts: DocumentsById<PromptTemplate>,
+    /// Schedules and triggers by id.
+    pub schedules: DocumentsById<Schedule>,
     /// Built on first use, and discarded on every change.
     lookup: OnceLock<Arc<Lookup>>,
 }
@@ -110,6 +114,7 @@ impl Layer {
             Document::Policy(document) => shelve!(policies, document),
             Document::MissionType(document) => shelve!(mission_types, document),
             Document::PromptTemplate(document) => shelve!(prompts, document),
+            Document::Schedule(document) => shelve!(schedules, document),
         }
     }
 
@@ -244,7 +249,8 @@ impl Layer {
             domains,
             policies,
             mission_types,
-            prompts
+            prompts,
+            schedules
         );
     }
 }

@@ -14,7 +14,7 @@ use super::{Edge, GraphError, Step, StepGraph, check_expressions, named_by, sour
 /// Steps to add, and edges that make existing steps wait for them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphAdditions {
-    /// New steps, listed after the existing ones. None of them is a reversal.
+    /// New steps, listed after the existing ones. A reversal among them reverses another one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
     /// New edges to steps that have not started.
@@ -68,10 +68,8 @@ impl StepGraph {
             if let Some(missing) = named_by(step).find(|id| !known(id)) {
                 return Err(unknown(&step.id, missing));
             }
-            if step.reverses.is_some() {
-                return Err(GraphError::Reversal(step.id.clone()));
-            }
         }
+        check_reversals(&growth.steps)?;
         for claim in &growth.claims {
             if !self.places.contains_key(&claim.step) || !added.contains(&claim.edge.from) {
                 return Err(unknown(&claim.step, &claim.edge.from));
@@ -131,6 +129,11 @@ impl StepGraph {
             self.parts.steps.push(step.clone());
         }
         for (at, step) in (first..).zip(&growth.steps) {
+            if let Some(reversed) = &step.reverses {
+                self.reversals[self.places[reversed]] = Some(at);
+            }
+        }
+        for (at, step) in (first..).zip(&growth.steps) {
             for source in sources(step) {
                 self.followers[self.places[source]].push(at);
             }
@@ -144,6 +147,22 @@ impl StepGraph {
         }
         Ok(first)
     }
+}
+
+/// Checks that each reversal reverses another one of the steps, and is the only one to do so.
+fn check_reversals(steps: &[Step]) -> Result<(), GraphError> {
+    let forward = steps.iter().filter(|step| step.reverses.is_none());
+    let mut open: HashSet<&StepId> = forward.map(|step| &step.id).collect();
+    for step in steps {
+        let Some(reversed) = &step.reverses else {
+            continue;
+        };
+        let waits = !step.entry.edges.is_empty() || step.entry.when.is_some();
+        if waits || !open.remove(reversed) {
+            return Err(GraphError::Reversal(step.id.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// Visits all successors of `from`, depth first without recursion. `done` holds nodes that are known not to lead into a

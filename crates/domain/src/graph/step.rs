@@ -1,6 +1,7 @@
 //! One step of a graph: its action, its start condition, and the effect of its failure.
 
 use charter_contract::filling::FillBudget;
+use charter_contract::for_each::ForEach;
 use charter_contract::ids::{ScriptId, StepId, TaskId, ToolId};
 use charter_contract::json::{memory_of, memory_of_fields};
 use charter_contract::placeholder::is_plain;
@@ -40,15 +41,51 @@ pub enum StepAction {
         /// The step's output.
         output: Value,
     },
+    /// Repeats a call for each item of a list. The items are added as steps when the list is known, and the step then
+    /// waits for them. Its output is the list of their outputs.
+    ForEach {
+        /// The list, with references.
+        items: Value,
+        /// The maximum number of items.
+        max_items: usize,
+        /// The maximum number of items that run at the same time.
+        concurrency: usize,
+        /// The call of each item.
+        each: Box<StepAction>,
+    },
 }
 
 impl StepAction {
+    /// Returns the step's own action, or that of each of its items.
+    #[must_use]
+    pub fn each(&self) -> &Self {
+        match self {
+            Self::ForEach { each, .. } => each,
+            Self::Call { .. } | Self::Choose { .. } | Self::Conclude { .. } => self,
+        }
+    }
+
+    /// Repeats a call for each item of a list, if a document asks for that.
+    #[must_use]
+    pub fn repeated(self, for_each: Option<&ForEach>) -> Self {
+        match for_each {
+            None => self,
+            Some(for_each) => Self::ForEach {
+                items: for_each.items.clone(),
+                max_items: for_each.limit(),
+                concurrency: for_each.at_once(),
+                each: Box::new(self),
+            },
+        }
+    }
+
     /// Estimates the memory of the action's values, in bytes.
-    pub(crate) fn memory(&self) -> usize {
+    fn memory(&self) -> usize {
         match self {
             Self::Call { arguments, .. } => memory_of_fields(arguments.written()),
             Self::Choose { .. } => 0,
             Self::Conclude { output } => memory_of(output),
+            Self::ForEach { items, each, .. } => memory_of(items).saturating_add(each.memory()),
         }
     }
 }
@@ -281,6 +318,21 @@ pub struct Step {
     /// The step that this one reverses. Reversals do not run in the forward direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverses: Option<StepId>,
+    /// The item that the step is for, if it was added by a step that is repeated for each item of a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Box<StepItem>>,
+}
+
+/// One item of a list for whose items a step is repeated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepItem")]
+pub struct StepItem {
+    /// The repeated step.
+    pub of: StepId,
+    /// The position of the item, from 1.
+    pub number: usize,
+    /// The item.
+    pub value: Value,
 }
 
 impl Step {
@@ -300,21 +352,37 @@ impl Step {
             mandate: None,
             unless_changed: None,
             reverses: None,
+            item: None,
         }
     }
 
-    /// Returns the tool that the step calls, if any.
+    /// Returns the tool that the step, or each of its items, calls, if any.
     #[must_use]
     pub fn tool(&self) -> Option<&ToolId> {
-        match &self.action {
+        match self.action.each() {
             StepAction::Call { tool, .. } => Some(tool),
-            StepAction::Choose { .. } | StepAction::Conclude { .. } => None,
+            StepAction::Choose { .. }
+            | StepAction::Conclude { .. }
+            | StepAction::ForEach { .. } => None,
         }
     }
 
-    /// Returns whether the step changes something outside Charter.
+    /// Returns whether the step, or each of its items, changes something outside Charter.
     #[must_use]
     pub fn writes(&self) -> bool {
-        matches!(self.action, StepAction::Call { writes: true, .. })
+        matches!(self.action.each(), StepAction::Call { writes: true, .. })
+    }
+
+    /// Returns whether the step is repeated for each item of a list.
+    #[must_use]
+    pub fn repeats(&self) -> bool {
+        matches!(self.action, StepAction::ForEach { .. })
+    }
+
+    /// Estimates the memory of the step's values, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        let item = self.item.as_deref();
+        let item = item.map_or(0, |item| memory_of(&item.value));
+        self.action.memory().saturating_add(item)
     }
 }

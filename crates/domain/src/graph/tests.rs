@@ -33,6 +33,7 @@ fn step(name: &str, sources: &[&str]) -> Step {
         mandate: None,
         unless_changed: None,
         reverses: None,
+        item: None,
     }
 }
 

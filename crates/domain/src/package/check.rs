@@ -121,6 +121,7 @@ fn left_aside(document: &WithLocation<Document>, after: &View) -> Vec<Problem> {
         | Document::Template(_)
         | Document::PromptTemplate(_)
         | Document::MissionType(_)
+        | Document::Schedule(_)
         | Document::GraphNode(_)
         | Document::GraphEdge(_)
         | Document::Domain(_) => Vec::new(),

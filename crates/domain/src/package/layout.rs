@@ -20,7 +20,7 @@ pub(super) enum Role {
     Stray,
 }
 
-const FOLDERS: [(&str, DocumentKind); 11] = [
+const FOLDERS: [(&str, DocumentKind); 12] = [
     ("agents", DocumentKind::Agent),
     ("skills", DocumentKind::Skill),
     ("tools", DocumentKind::Tool),
@@ -32,6 +32,7 @@ const FOLDERS: [(&str, DocumentKind); 11] = [
     ("policies", DocumentKind::Policy),
     ("missions", DocumentKind::MissionType),
     ("prompts", DocumentKind::PromptTemplate),
+    ("schedules", DocumentKind::Schedule),
 ];
 
 /// Folders whose files are not parsed.

@@ -1,6 +1,8 @@
 //! The dependency graph of documents: the documents that each one requires.
 
 use charter_contract::catalogue::mission_type::{MissionType, WriteBackAction};
+use charter_contract::catalogue::schedule::{Schedule, ScheduledWork};
+use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::{Document, DocumentKind};
 
 /// A document that another one refers to.
@@ -73,8 +75,9 @@ pub fn needs(document: &Document) -> Vec<Need> {
             need(DocumentKind::GraphNode, &edge.to, "/to"),
         ],
         Document::MissionType(kind) => mission_type_needs(kind),
-        Document::Tool(_)
-        | Document::Guardrail(_)
+        Document::Schedule(schedule) => schedule_needs(schedule),
+        Document::Tool(tool) => preview_needs(tool),
+        Document::Guardrail(_)
         | Document::Policy(_)
         | Document::PromptTemplate(_)
         | Document::DomainLens(_)
@@ -86,6 +89,35 @@ pub fn needs(document: &Document) -> Vec<Need> {
             .map(|domain| need(DocumentKind::Domain, domain, "/domain")),
     );
     found
+}
+
+/// The readonly tools that preview a write.
+fn preview_needs(tool: &Tool) -> Vec<Need> {
+    let Some(preview) = &tool.preview else {
+        return Vec::new();
+    };
+    let named = [("tool", &preview.tool), ("present", &preview.present)];
+    let named = named.into_iter().filter_map(|(field, tool)| {
+        let tool = tool.as_ref()?;
+        Some(need(DocumentKind::Tool, tool, format!("/preview/{field}")))
+    });
+    named.collect()
+}
+
+/// The tools of a plan are checked when it starts, like those of any plan that a caller sends.
+fn schedule_needs(schedule: &Schedule) -> Vec<Need> {
+    let started = match &schedule.run {
+        ScheduledWork::Skill(skill) => Some(need(DocumentKind::Skill, skill, "/run/skill")),
+        ScheduledWork::Playbook(playbook) => {
+            Some(need(DocumentKind::Playbook, playbook, "/run/playbook"))
+        }
+        ScheduledWork::Mission(mission) => {
+            let kind = mission.mission_type.as_ref();
+            kind.map(|kind| need(DocumentKind::MissionType, kind, "/run/mission/mission_type"))
+        }
+        ScheduledWork::Plan(_) => None,
+    };
+    started.into_iter().collect()
 }
 
 /// Only the skills of its outline are included: the tools of a task belong to the mission type's families.

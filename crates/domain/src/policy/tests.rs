@@ -1,6 +1,7 @@
 //! Tests of the policies' decisions, and of rejections at registration. The results of single rules are tested in
 //! `explained`, limits in `bounds`.
 
+mod ahead;
 mod bounds;
 mod explained;
 mod records;

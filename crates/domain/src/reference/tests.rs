@@ -11,6 +11,7 @@ fn resolve_with(value: &Value) -> Result<Value, ReferenceError> {
     let bindings = Bindings {
         parameters: parameters.as_object().unwrap(),
         outputs: &outputs,
+        item: None,
     };
     resolve(value, bindings, &mut FillBudget::with_limit(10_000))
 }

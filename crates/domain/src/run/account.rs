@@ -92,6 +92,8 @@ pub enum UndoneReason {
     Failed,
     /// The step was skipped.
     Skipped,
+    /// The approver of a list excluded its call.
+    Excluded,
     /// The step began, and its outcome is unknown.
     InDoubt,
     /// The step succeeded and was reversed.
@@ -109,7 +111,10 @@ impl<'r> RunAccount<'r> {
         let written = run.steps().written().filter(|_| !run.is_dry_run());
         let doubted: BTreeSet<&StepId> = run.steps().in_doubt().collect();
         let steps = run.graph().steps().iter().zip(run.steps().states());
-        let forward = steps.filter(|(step, _)| step.reverses.is_none());
+        // The items of a repeated step are listed in its place.
+        let is_listed =
+            |step: &Step| step.reverses.is_none() && run.graph().items_of(step).is_empty();
+        let forward = steps.filter(|(step, _)| is_listed(step));
         Self {
             changes: written.map(|step| change(run, step)).collect(),
             undone: forward
@@ -219,6 +224,10 @@ fn why_undone(
                 (UndoneReason::Skipped, detail)
             }
             SkipReason::Condition => (UndoneReason::Skipped, "its condition is false".to_owned()),
+            SkipReason::Excluded { by, .. } => {
+                let detail = format!("`{by}` excluded it from the approval");
+                (UndoneReason::Excluded, detail)
+            }
         }),
         StepState::Pending
         | StepState::AwaitingApproval { .. }

@@ -34,6 +34,12 @@ impl Run {
                     roll_back: false,
                 }];
             }
+            if let Some(cause) = refused_after_writes(self) {
+                return vec![RunEvent::Stopping {
+                    cause,
+                    roll_back: true,
+                }];
+            }
             if self.steps.is_idle() && next_reversal(self).is_none() {
                 return vec![conclusion(self)];
             }
@@ -61,6 +67,15 @@ fn is_out_of_tokens(run: &Run) -> bool {
     used_up && run.stop.is_none() && run.steps.ready.iter().any(|at| steps[*at].spends)
 }
 
+/// Returns the cause of a run that stops because a person rejected a call, or a rule refused it, although earlier writes
+/// are in effect: these are reversed.
+fn refused_after_writes(run: &Run) -> Option<StopCause> {
+    let stop = run.stop.as_ref().filter(|stop| !stop.roll_back)?;
+    let falls_back = run.graph().fallback().is_some();
+    let is_refused = stop.cause.refusal().is_some();
+    (is_refused && !falls_back && !run.steps.wrote_nothing()).then(|| stop.cause.clone())
+}
+
 /// Returns the end of a run with no remaining steps, or its continuation with the fallback.
 fn conclusion(run: &Run) -> RunEvent {
     let Some(Stop { cause, roll_back }) = run.stop.clone() else {
@@ -73,6 +88,9 @@ fn conclusion(run: &Run) -> RunEvent {
             RunEvent::FallbackStarted { step }
         }
         cause if !roll_back => RunEvent::Failed { cause },
+        cause if cause.refusal().is_some() && run.steps.wrote_nothing() => {
+            RunEvent::Failed { cause }
+        }
         cause => {
             let left = run.steps.left_behind();
             if left.is_empty() {

@@ -98,6 +98,15 @@ pub enum Command {
         /// The step's failure.
         failure: StepFailure,
     },
+    /// A person excluded a step's call from the list that they approved.
+    Exclude {
+        /// The step.
+        step: StepId,
+        /// The approval's id.
+        approval: ApprovalId,
+        /// The user.
+        by: UserId,
+    },
     /// The effect succeeded.
     Succeed {
         /// The step.

@@ -30,6 +30,7 @@ pub fn content_references<'e>(events: impl Iterator<Item = &'e RunEvent>) -> Vec
                 }
                 note(&mut asks_server, brings.growth.steps.iter());
             }
+            RunEvent::StepExpanded { growth, .. } => note(&mut asks_server, growth.steps.iter()),
             _ => {}
         }
     }
@@ -43,9 +44,11 @@ fn note<'e>(asks_server: &mut BTreeMap<&'e StepId, bool>, steps: impl Iterator<I
             StepAction::Call {
                 tool, script: None, ..
             } => tool.as_str().starts_with(IMPORTED_PREFIX),
-            StepAction::Call { .. } | StepAction::Choose { .. } | StepAction::Conclude { .. } => {
-                false
-            }
+            // The items of a repeated step refer to their own content.
+            StepAction::Call { .. }
+            | StepAction::Choose { .. }
+            | StepAction::Conclude { .. }
+            | StepAction::ForEach { .. } => false,
         };
         *asks_server.entry(&step.id).or_insert(true) &= asks;
     }

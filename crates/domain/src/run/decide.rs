@@ -10,7 +10,7 @@ use super::event::{
     ApprovalRequest, EffectStart, ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure,
     StopCause, TokenUsage,
 };
-use super::readiness::may_begin;
+use super::readiness::{may_be_decided, may_begin};
 use super::standing::StepState;
 use crate::approval::Digest;
 use crate::gate::{GateDecision, RuleKind, RuleResult};
@@ -44,6 +44,13 @@ impl Run {
             } => {
                 self.steps.awaiting(&step, &approval, Some(&digest))?;
                 RunEvent::ApprovalGranted { step, approval, by }
+            }
+            Command::Exclude { step, approval, by } => {
+                self.steps.awaiting(&step, &approval, None)?;
+                RunEvent::StepSkipped {
+                    step,
+                    reason: SkipReason::Excluded { approval, by },
+                }
             }
             Command::Report(report) => accept_report(self, *report)?,
             Command::Refuse {
@@ -222,10 +229,13 @@ fn begin(run: &Run, beginning: StepStart) -> Result<RunEvent, IllegalTransition>
         approval,
         expires_at,
     } = beginning;
-    let at = may_begin(run, &call.step)?;
+    let at = may_be_decided(run, &call.step)?;
     let step = call.step.clone();
     let approval_expires_at = run.steps.approval_end(&call, &decision, now);
     Ok(match run.steps.lifted(&call, decision, now) {
+        GateDecision::Allow { .. } if run.steps.slots[at].waits_for > 0 => {
+            return Err(run.steps.refused(at, "begun"));
+        }
         decision @ GateDecision::Allow { .. } => RunEvent::StepBegun(EffectStart {
             attempt: run.steps.slots[at].attempts + 1,
             idempotency_key: run.idempotency_key(&step),

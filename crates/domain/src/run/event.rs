@@ -6,6 +6,7 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{ApprovalId, Label, RunId, StepId, UserId};
 use charter_contract::json::{memory_of, memory_of_fields};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -281,6 +282,13 @@ pub enum SkipReason {
     Condition,
     /// It writes, its tool does not support dry runs, and the run is a dry run.
     DryRun,
+    /// The approver of a list excluded its call.
+    Excluded {
+        /// The approval's id.
+        approval: ApprovalId,
+        /// The approver.
+        by: UserId,
+    },
 }
 
 /// The reason why a run stops early.
@@ -306,6 +314,22 @@ pub enum StopCause {
     /// It used up its token budget (B002-17).
     #[serde(alias = "tokens_used_up")]
     TokenBudgetExhausted,
+}
+
+impl StopCause {
+    /// Returns the status of a run that ends for this cause without a write, if a person rejected a call or a rule
+    /// refused it.
+    #[must_use]
+    pub fn refusal(&self) -> Option<RunStatus> {
+        let Self::Failure { failure, .. } = self else {
+            return None;
+        };
+        match failure.code.as_str() {
+            "approval_rejected" => Some(RunStatus::Rejected),
+            "policy_denied" | "guardrail_blocked" => Some(RunStatus::Denied),
+            _ => None,
+        }
+    }
 }
 
 /// One event.
@@ -412,6 +436,13 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "TokenUsage::is_none")]
         tokens: TokenUsage,
     },
+    /// The items of a repeated step were added as steps, and the step waits for them.
+    StepExpanded {
+        /// The repeated step.
+        step: StepId,
+        /// The steps of the items and their reversals.
+        growth: Box<GraphAdditions>,
+    },
     /// A step will not start.
     StepSkipped {
         /// The step.
@@ -485,6 +516,7 @@ impl RunEvent {
                 let added = memory_of_steps(brings.growth.steps.iter());
                 memory_of(output).saturating_add(added)
             }
+            Self::StepExpanded { growth, .. } => memory_of_steps(growth.steps.iter()),
             Self::Confirmed { .. }
             | Self::ApprovalGranted { .. }
             | Self::ApprovalDenied { .. }
@@ -560,6 +592,7 @@ impl RunEvent {
             | Self::ApprovalDenied { .. }
             | Self::RetryScheduled { .. }
             | Self::StepFailed { .. }
+            | Self::StepExpanded { .. }
             | Self::StepSkipped { .. }
             | Self::Paused { .. }
             | Self::Resumed { .. }
@@ -586,5 +619,5 @@ impl RunEvent {
 }
 
 fn memory_of_steps<'s>(steps: impl Iterator<Item = &'s Step>) -> usize {
-    steps.fold(0, |all, step| all.saturating_add(step.action.memory()))
+    steps.fold(0, |all, step| all.saturating_add(step.memory()))
 }

@@ -7,8 +7,9 @@ use charter_contract::time::Timestamp;
 
 use super::Run;
 use super::event::{ErrorKind, StepFailure};
-use super::readiness::next_reversal;
+use super::readiness::{may_ask_ahead, next_reversal};
 use super::standing::StepState;
+use crate::graph::PlanSource;
 
 /// The next action of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +53,18 @@ impl Run {
         } else {
             Next::Start(startable)
         }
+    }
+
+    /// Returns the writes whose approval may be requested together with that of a write that may begin: they wait for
+    /// nothing but the end of other steps. Each proposal of a mission is approved on its own.
+    #[must_use]
+    pub fn askable_ahead(&self) -> Vec<StepId> {
+        if let Some(PlanSource::Mission(_)) = self.graph().source() {
+            return Vec::new();
+        }
+        let ids = self.graph().steps().iter().map(|step| &step.id);
+        let askable = ids.filter(|id| may_ask_ahead(self, id).is_ok());
+        askable.cloned().collect()
     }
 
     /// Returns the failure of a read that was interrupted while the run stops because of an order, its time limit or

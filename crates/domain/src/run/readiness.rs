@@ -1,6 +1,8 @@
 //! Whether a step may begin, and the next transition of a step whose sources have settled: a worker starts it, or the
 //! machine skips, decides or fails it.
 
+mod repetition;
+
 use std::collections::BTreeMap;
 
 use charter_contract::bounds::{JSON_MEMORY, RUN_MEMORY};
@@ -34,8 +36,12 @@ impl StepReadiness {
     pub(super) fn of_step(run: &Run, at: usize, budget: &mut Budget) -> Self {
         let event = |event| Self::Event(Box::new(event));
         let step = &run.steps.graph.steps()[at];
+        if let Some(event) = repetition::collected(run, step) {
+            return Self::Event(Box::new(event));
+        }
         // The step no longer waits and was approved, so it starts regardless of its expression.
-        if run.steps.slots[at].grant.is_some() {
+        let slot = &run.steps.slots[at];
+        if slot.grant.is_some() && !slot.ahead {
             return Self::Start;
         }
         if let Some(step_id) = unmet(run, step) {
@@ -50,9 +56,11 @@ impl StepReadiness {
         }
         match &step.action {
             StepAction::Call { .. } => Self::Start,
+            StepAction::ForEach {
+                items, max_items, ..
+            } => event(repetition::expanded(run, step, items, *max_items)),
             StepAction::Conclude { output } => {
-                let left = RUN_MEMORY.saturating_sub(run.memory());
-                let mut filling = FillBudget::with_limit(left.min(JSON_MEMORY));
+                let mut filling = FillBudget::with_limit(memory_left(run));
                 event(match resolve(output, run.bindings(), &mut filling) {
                     Ok(output) => decided(step, output),
                     Err(error) => unresolved(step, &error),
@@ -92,6 +100,41 @@ pub(super) fn may_begin(run: &Run, step: &StepId) -> Result<usize, IllegalTransi
         Ok(at)
     } else {
         Err(run.steps.refused(at, "begun"))
+    }
+}
+
+/// Returns the index of a step that may begin now, or whose approval may be requested ahead.
+pub(super) fn may_be_decided(run: &Run, step: &StepId) -> Result<usize, IllegalTransition> {
+    may_begin(run, step).or_else(|refused| may_ask_ahead(run, step).map_err(|_| refused))
+}
+
+/// Returns the index of a write whose approval may be requested before its sources have ended: nothing but their end
+/// and their success decides whether it begins.
+pub(super) fn may_ask_ahead(run: &Run, step: &StepId) -> Result<usize, IllegalTransition> {
+    let at = run.steps.known(step)?;
+    let (step, slot) = (&run.steps.graph.steps()[at], &run.steps.slots[at]);
+    let is_open = run.opening().is_met() && !run.paused && run.stop.is_none();
+    let waits = slot.state == StepState::Pending && slot.waits_for > 0 && slot.grant.is_none();
+    let is_call = matches!(step.action, StepAction::Call { writes: true, .. });
+    let is_certain = step.entry.when.is_none()
+        && step.entry.join == Join::All
+        && step.reverses.is_none()
+        && step.unless_changed.is_none();
+    let may_hold = |edge: &Edge| {
+        let is_settled = run
+            .steps
+            .state_of(&edge.from)
+            .is_some_and(StepState::is_settled);
+        match edge.on {
+            _ if is_settled => is_met(run, step, edge),
+            EdgeCondition::Success | EdgeCondition::Settled => true,
+            EdgeCondition::Failure | EdgeCondition::Chosen => false,
+        }
+    };
+    if is_open && waits && is_call && is_certain && step.entry.edges.iter().all(may_hold) {
+        Ok(at)
+    } else {
+        Err(run.steps.refused(at, "asked about"))
     }
 }
 
@@ -157,6 +200,11 @@ fn holds(run: &Run, expression: &str, budget: &mut Budget) -> Result<bool, Expre
     .into_iter()
     .collect();
     condition.holds(&facts, budget)
+}
+
+/// Returns the memory that a value of the run may still take, in bytes.
+fn memory_left(run: &Run) -> usize {
+    RUN_MEMORY.saturating_sub(run.memory()).min(JSON_MEMORY)
 }
 
 fn skipped(step: &Step, reason: SkipReason) -> RunEvent {

@@ -6,7 +6,7 @@
 use charter_contract::time::Timestamp;
 
 use super::event::{ResultSource, RunEvent, SkipReason, StepYield, StopCause};
-use super::readiness::may_begin;
+use super::readiness::{may_be_decided, may_begin};
 use super::{FoldError, IllegalTransition, Run, StepState};
 use crate::gate::GateDecision;
 
@@ -99,11 +99,12 @@ pub(super) fn check_event(run: &Run, event: &RunEvent, now: Timestamp) -> Result
         RunEvent::Paused { .. } => expect(!run.paused && run.stop.is_none(), "it cannot be paused"),
         RunEvent::Resumed { .. } => expect(run.paused, "it is not paused"),
         RunEvent::Stopping {
-            cause: StopCause::TokenBudgetExhausted,
+            cause: StopCause::TokenBudgetExhausted | StopCause::Failure { .. },
             ..
         } => check_automatic(run, event),
         RunEvent::Stopping { .. } => expect(run.stop.is_none(), "it is already stopping"),
         RunEvent::FallbackStarted { .. }
+        | RunEvent::StepExpanded { .. }
         | RunEvent::Completed { .. }
         | RunEvent::Failed { .. }
         | RunEvent::RolledBack { .. }
@@ -154,12 +155,12 @@ fn check_beginning(run: &Run, event: &RunEvent, now: Timestamp) -> Result<(), St
             policy_decision,
             ..
         } => {
-            refusal_text(may_begin(run, step))?;
+            refusal_text(may_be_decided(run, step))?;
             let denied = matches!(policy_decision, GateDecision::Deny { .. });
             expect(denied, "the gate did not deny it")
         }
         RunEvent::ApprovalRequested(asked) => {
-            refusal_text(may_begin(run, &asked.step))?;
+            refusal_text(may_be_decided(run, &asked.step))?;
             let digest = asked.call.digest();
             expect(asked.digest == digest, "its digest belongs to another call")?;
             let asks = matches!(asked.policy_decision, GateDecision::NeedsApproval { .. });
@@ -187,6 +188,10 @@ fn check_end(run: &Run, event: &RunEvent) -> Result<(), String> {
             refusal_text(may_begin(run, step))?;
             expect(run.is_dry_run(), "the run is not a dry run")
         }
+        RunEvent::StepSkipped {
+            step,
+            reason: SkipReason::Excluded { approval, .. },
+        } => refusal_text(run.steps.awaiting(step, approval, None)).map(|_| ()),
         RunEvent::StepSucceeded {
             step,
             source: ResultSource::Fresh | ResultSource::Cached,

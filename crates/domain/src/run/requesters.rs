@@ -96,18 +96,36 @@ fn referred(graph: &StepGraph, step: &StepId) -> Vec<StepId> {
     let Some(step) = graph.step(step) else {
         return Vec::new();
     };
-    let found: Vec<Reference> = match &step.action {
+    let mut found = in_action(&step.action);
+    // The list that an item is taken from.
+    let item = step.item.as_deref();
+    if let Some(repeated) = item.and_then(|item| graph.step(&item.of))
+        && let StepAction::ForEach { items, .. } = &repeated.action
+    {
+        found.extend(references(items).unwrap_or_default());
+    }
+    let steps = found.into_iter().filter_map(|found| match found {
+        Reference::Output { step, .. } => Some(step),
+        Reference::Parameter(_) => None,
+    });
+    let items = graph.items_of(step).into_iter();
+    steps.chain(items.map(|item| item.id.clone())).collect()
+}
+
+/// Returns the references of an action.
+fn in_action(action: &StepAction) -> Vec<Reference> {
+    match action {
         StepAction::Call { arguments, .. } => {
             let templates = arguments.templates();
             let found = templates.filter_map(|value| references(value).ok());
             found.flatten().collect()
         }
         StepAction::Conclude { output } => references(output).unwrap_or_default(),
+        StepAction::ForEach { items, each, .. } => {
+            let mut found = references(items).unwrap_or_default();
+            found.extend(in_action(each));
+            found
+        }
         StepAction::Choose { .. } => Vec::new(),
-    };
-    let steps = found.into_iter().filter_map(|found| match found {
-        Reference::Output { step, .. } => Some(step),
-        Reference::Parameter(_) => None,
-    });
-    steps.collect()
+    }
 }

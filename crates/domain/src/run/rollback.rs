@@ -74,6 +74,7 @@ pub fn rolling_back(run: &Run) -> Result<StepGraph, Unreversible> {
             mandate: None,
             unless_changed: None,
             reverses: None,
+            item: None,
             ..reversal.clone()
         });
     }
@@ -110,7 +111,7 @@ fn with_values(
     else {
         return Ok(reversal.action.clone());
     };
-    let values = arguments.resolve(run.bindings(), filling);
+    let values = arguments.resolve(run.bindings_of(reversal), filling);
     let values = values.map_err(|cause| Unreversible::Reference {
         step: reversal.id.clone(),
         cause,

@@ -102,6 +102,9 @@ pub(super) struct Slot {
     pub(super) grant: Option<Grant>,
     /// Whether an attempt began with an unknown outcome, and no other attempt began since.
     pub(super) unheard: bool,
+    /// Whether its approval was requested before its sources settled. The step then still has to meet its conditions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) ahead: bool,
     /// The number of sources that have not settled.
     pub(super) waits_for: usize,
 }
@@ -115,6 +118,7 @@ impl Slot {
             failures: 0,
             grant: None,
             unheard: false,
+            ahead: false,
             waits_for,
         }
     }
@@ -183,7 +187,7 @@ impl RunOutcome {
             Self::Failed {
                 cause: StopCause::TokenBudgetExhausted,
             } => RunStatus::BudgetExceeded,
-            Self::Failed { .. } => RunStatus::Failed,
+            Self::Failed { cause } => cause.refusal().unwrap_or(RunStatus::Failed),
             Self::RolledBack { .. } => RunStatus::RolledBack,
             Self::RollbackFailed { .. } => RunStatus::RollbackFailed,
         }

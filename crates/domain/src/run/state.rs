@@ -168,6 +168,7 @@ impl Run {
                 self.steps.retry(&step, due)?;
                 self.tokens = self.tokens.and(tokens);
             }
+            RunEvent::StepExpanded { growth, .. } => self.steps.grow(&growth)?,
             RunEvent::StepSkipped { step, reason } => self.steps.skip(&step, reason)?,
             RunEvent::Paused { .. } => self.paused = true,
             RunEvent::Resumed { .. } => self.paused = false,

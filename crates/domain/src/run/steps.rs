@@ -192,8 +192,10 @@ impl RunSteps {
     /// Lets a step wait for an approval.
     pub(super) fn request_approval(&mut self, asked: ApprovalRequest) -> Result<(), FoldError> {
         let at = self.place(&asked.step)?;
-        self.slots[at].leave();
-        self.slots[at].state = StepState::AwaitingApproval {
+        let slot = &mut self.slots[at];
+        slot.leave();
+        slot.ahead = slot.waits_for > 0;
+        slot.state = StepState::AwaitingApproval {
             approval: asked.approval,
             digest: asked.digest,
             expires_at: asked.expires_at,
@@ -203,7 +205,7 @@ impl RunSteps {
         Ok(())
     }
 
-    /// Records that a user approved a step's call: the step may start.
+    /// Records that a user approved a step's call: the step may start once its sources have settled.
     pub(super) fn grant(
         &mut self,
         step: &StepId,
@@ -225,8 +227,11 @@ impl RunSteps {
             });
         }
         slot.state = StepState::Pending;
+        let waits = slot.waits_for > 0;
         self.live.remove(&at);
-        self.ready.insert(at);
+        if !waits {
+            self.ready.insert(at);
+        }
         Ok(())
     }
 
@@ -241,7 +246,7 @@ impl RunSteps {
     /// Records a step's output and settles it.
     pub(super) fn succeed(&mut self, at: usize, output: Value) {
         let step = &self.graph.steps()[at];
-        if step.writes() && step.reverses.is_none() {
+        if step.writes() && !step.repeats() && step.reverses.is_none() {
             self.written.push(at);
         }
         // This also applies to a step whose outcome a person reported.
@@ -282,13 +287,14 @@ impl RunSteps {
             self.slots.push(Slot::before_start(0));
             let waits_for = self.unsettled_sources(at);
             self.slots[at].waits_for = waits_for;
-            if waits_for == 0 {
+            if waits_for == 0 && self.graph.steps()[at].reverses.is_none() {
                 self.ready.insert(at);
             }
         }
         for claim in &growth.claims {
             let at = self.place(&claim.step)?;
             self.slots[at].waits_for = self.unsettled_sources(at);
+            self.ready.remove(&at);
         }
         Ok(())
     }

@@ -6,11 +6,13 @@ mod asked;
 mod choices;
 mod content;
 mod growth;
+mod listed;
 mod made_up;
 mod memory;
 mod opening;
 mod order;
 mod properties;
+mod repeated;
 mod reported;
 mod rollback;
 mod shown;
@@ -81,6 +83,7 @@ fn read(name: &str, sources: &[&str], after_failure: AfterFailure) -> Step {
         mandate: None,
         unless_changed: None,
         reverses: None,
+        item: None,
     }
 }
 

@@ -26,6 +26,7 @@ pub(super) struct Endpoints {
     pub(super) authorization_url: Option<Url>,
     pub(super) token_url: Url,
     pub(super) revocation_url: Option<Url>,
+    pub(super) sign_out_url: Option<Url>,
     pub(super) registration_url: Option<Url>,
     /// How clients may send their secrets; as the standard says if the server states nothing.
     pub(super) auth_methods: Option<Vec<String>>,
@@ -43,6 +44,7 @@ struct DiscoveryDocument {
     authorization_endpoint: Option<String>,
     token_endpoint: String,
     revocation_endpoint: Option<String>,
+    end_session_endpoint: Option<String>,
     registration_endpoint: Option<String>,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
     #[serde(default)]
@@ -74,7 +76,7 @@ impl Endpoints {
                 "the authorization response comes from another issuer than {issuer:?}"
             )),
             (Some(_), None) => refused(
-                "the authorization response names its issuer, but the credential has no `issuer` to compare it with"
+                "the authorization response names its issuer, but the client has no `issuer` to compare it with"
                     .to_owned(),
             ),
             (None, _) if self.names_issuer => refused(
@@ -105,6 +107,7 @@ impl DiscoveryDocument {
             authorization_url: optional(self.authorization_endpoint.as_deref(), plain)?,
             token_url: checked(&self.token_endpoint, plain)?,
             revocation_url: optional(self.revocation_endpoint.as_deref(), plain)?,
+            sign_out_url: optional(self.end_session_endpoint.as_deref(), plain)?,
             registration_url: optional(self.registration_endpoint.as_deref(), plain)?,
             auth_methods: self.token_endpoint_auth_methods_supported,
             resource: None,
@@ -151,6 +154,7 @@ impl HttpAuthorizationServers {
                 authorization_url: optional(authorization_url)?,
                 token_url: checked(token_url, plain)?,
                 revocation_url: optional(revocation_url)?,
+                sign_out_url: None,
                 registration_url: None,
                 auth_methods: None,
                 resource: None,

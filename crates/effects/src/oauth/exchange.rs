@@ -197,7 +197,7 @@ impl HttpAuthorizationServers {
                 }
             };
             let message = format!(
-                "{}; `egress` of the credential lists its hosts",
+                "{}; `egress` beside its `client_id` lists its hosts",
                 chain(&refusal)
             );
             OAuthFailure::new(fault, message)
@@ -293,7 +293,9 @@ fn tokens(answer: &Map<String, Value>) -> Result<TokenSet, String> {
         return Err("are not bearer tokens".to_owned());
     }
     let refresh_token = text("refresh_token").filter(|token| !token.is_empty());
-    let longest = access_token.len().max(refresh_token.map_or(0, str::len));
+    let id_token = text("id_token").filter(|token| !token.is_empty());
+    let further = [refresh_token, id_token].into_iter().flatten();
+    let longest = further.map(str::len).fold(access_token.len(), usize::max);
     if longest > CREDENTIAL_BYTES {
         return Err(format!("are larger than {CREDENTIAL_BYTES} bytes"));
     }
@@ -306,5 +308,6 @@ fn tokens(answer: &Map<String, Value>) -> Result<TokenSet, String> {
         expires_in: expires_in.map(Duration::from_secs),
         refresh_token: refresh_token.map(str::to_owned),
         scope: text("scope").map(str::to_owned),
+        id_token: id_token.map(str::to_owned),
     })
 }

@@ -38,10 +38,12 @@ fn with_query(
         ("code_challenge", request.code_challenge.as_str()),
         ("code_challenge_method", "S256"),
     ];
+    let nonce = request.nonce.as_deref().map(|nonce| ("nonce", nonce));
+    let own = own.into_iter().chain(nonce).collect::<Vec<_>>();
     let further = client.parameters.iter();
     let further = further.filter(|(name, _)| own.iter().all(|(taken, _)| name != taken));
     let mut pairs = url.query_pairs_mut();
-    pairs.extend_pairs(own);
+    pairs.extend_pairs(own.iter().copied());
     let scopes = endpoints.scopes_for(client);
     if !scopes.is_empty() {
         pairs.append_pair("scope", &scopes.join(" "));
@@ -52,6 +54,19 @@ fn with_query(
     pairs.extend_pairs(further);
     drop(pairs);
     url.into()
+}
+
+/// Builds the address at which a user ends the session at the server, if it has one.
+pub(super) fn sign_out_url(
+    client: &OAuthClient,
+    endpoints: &Endpoints,
+    back_to: &str,
+) -> Option<String> {
+    let mut url = endpoints.sign_out_url.clone()?;
+    url.query_pairs_mut()
+        .append_pair("client_id", &client.client_id)
+        .append_pair("post_logout_redirect_uri", back_to);
+    Some(url.into())
 }
 
 /// Returns the fields of a token request, without those that authenticate the client.

@@ -17,6 +17,7 @@ fn server(token: Reply) -> HttpStub {
                     "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize?tenant=a"),
                     "token_endpoint": format!("{issuer}/token"), "revocation_endpoint": format!("{issuer}/revoke"),
                     "authorization_response_iss_parameter_supported": true,
+                    "end_session_endpoint": format!("{issuer}/sign-out"),
                 })
                 .to_string(),
             ),
@@ -75,6 +76,7 @@ async fn a_user_is_sent_to_the_discovered_address_with_a_challenge() {
         redirect_uri: "http://127.0.0.1:1/".to_owned(),
         state: "st".to_owned(),
         code_challenge: "ch".to_owned(),
+        nonce: None,
     };
     let url = servers.authorization_url(&client(&stub), &request).await;
     let expected = format!(
@@ -103,6 +105,7 @@ async fn addresses_without_tls_are_refused_to_a_credential_that_does_not_allow_t
         redirect_uri: "http://127.0.0.1:1/".to_owned(),
         state: "st".to_owned(),
         code_challenge: "ch".to_owned(),
+        nonce: None,
     };
     let anywhere = OAuthClient {
         plain_http: PlainHttp::Anywhere,
@@ -113,6 +116,36 @@ async fn addresses_without_tls_are_refused_to_a_credential_that_does_not_allow_t
     let refused = servers.authorization_url(&client(&stub), &request).await;
     let fault = refused.map_err(|failure| failure.fault);
     assert_eq!(fault, Err(OAuthFault::Forbidden));
+}
+
+#[tokio::test]
+async fn a_nonce_is_sent_where_an_id_token_is_requested() {
+    let stub = server(tokens());
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let request = AuthorizationRequest {
+        redirect_uri: "http://127.0.0.1:1/".to_owned(),
+        state: "st".to_owned(),
+        code_challenge: "ch".to_owned(),
+        nonce: Some("no".to_owned()),
+    };
+    let url = servers.authorization_url(&client(&stub), &request).await;
+    let url = url.unwrap();
+    assert!(
+        url.contains("&code_challenge_method=S256&nonce=no&"),
+        "{url}"
+    );
+}
+
+#[tokio::test]
+async fn a_user_ends_the_session_at_the_server_and_comes_back() {
+    let stub = server(tokens());
+    let servers = HttpAuthorizationServers::new().unwrap();
+    let url = servers.sign_out_url(&client(&stub), "http://127.0.0.1:1/console/");
+    let expected = format!(
+        "{}/sign-out?client_id=charter&post_logout_redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fconsole%2F",
+        stub.url("")
+    );
+    assert_eq!(url.await, Ok(Some(expected)));
 }
 
 #[tokio::test]
@@ -233,6 +266,7 @@ fn tokens_are_not_shown_by_debug() {
         expires_in: None,
         refresh_token: Some("rt-secret".to_owned()),
         scope: None,
+        id_token: Some("it-secret".to_owned()),
     };
     let shown = format!("{issued:?} {:?}", code(None));
     assert!(
@@ -322,6 +356,7 @@ async fn a_client_is_bound_to_the_server_that_a_resource_names() {
         redirect_uri: redirect.to_owned(),
         state: "st".to_owned(),
         code_challenge: "ch".to_owned(),
+        nonce: None,
     };
     let url = servers.authorization_url(&own, &request).await.unwrap();
     let encoded = stub.url("").replace(':', "%3A").replace('/', "%2F");

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod builtin;
+mod channels;
 mod confined;
 mod egress;
 mod http;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use charter_effects::{IssuerOptions, Issuers, TokenAlgorithm, TokenRefused};
+use charter_effects::{ExpectedIdToken, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused};
 use charter_testkit::issuer::{IssuerServer, TokenKey};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use rsa::pkcs1::EncodeRsaPrivateKey;
@@ -346,4 +346,54 @@ fn an_issuer_needs_tls_an_audience_and_an_algorithm() {
         change(&mut options);
         assert!(Issuers::new(vec![options.clone()]).is_err(), "{options:?}");
     }
+}
+
+/// An ID token counts only for the client that requested it, in answer to that request, and from that issuer.
+#[tokio::test]
+async fn an_id_token_is_the_answer_to_one_request_of_one_client() {
+    let key = TokenKey::ed25519("one").unwrap();
+    let server = started(&[&key]);
+    let issuers = issuers(options(&server));
+    let issuer = server.issuer();
+    let expected = ExpectedIdToken {
+        issuer: &issuer,
+        client_id: "console",
+        nonce: Some("n-1"),
+    };
+    let believe = async |changed: Value, expected: &ExpectedIdToken<'_>| {
+        let fitting = json!({"aud": "console", "nonce": "n-1"});
+        let mut claims = claims(&server, fitting);
+        for (claim, value) in changed.as_object().unwrap() {
+            claims[claim] = value.clone();
+        }
+        let token = key.sign(&claims).unwrap();
+        issuers.believe_id_token(&token, expected).await
+    };
+    let verified = believe(json!({}), &expected).await.unwrap();
+    assert_eq!(verified.claims["sub"], "ann");
+    let shared = json!({"aud": ["console", "other"], "azp": "console"});
+    assert!(believe(shared, &expected).await.is_ok());
+    for (changed, why) in [
+        (json!({"nonce": "n-2"}), "another request"),
+        (json!({"nonce": null}), "another request"),
+        (json!({"aud": "charter"}), "another audience"),
+        (json!({"azp": "other"}), "another client"),
+        (
+            json!({"aud": ["console", "other"]}),
+            "does not name the client",
+        ),
+        (json!({"exp": now() - 60}), "expired"),
+    ] {
+        untrusted(believe(changed, &expected).await, why);
+    }
+    let other = ExpectedIdToken {
+        issuer: "https://id.example.com",
+        ..expected
+    };
+    untrusted(believe(json!({}), &other).await, "another issuer");
+    let refreshed = ExpectedIdToken {
+        nonce: None,
+        ..expected
+    };
+    assert!(believe(json!({"nonce": null}), &refreshed).await.is_ok());
 }

@@ -84,6 +84,11 @@ impl<T> InForce<T> {
     pub fn document(&self) -> &T {
         &self.entry.0.document
     }
+
+    /// Returns the hash of its content.
+    pub(crate) fn content_hash(&self) -> &str {
+        &self.entry.0.content_hash
+    }
 }
 
 impl<T> From<ResolvedDocument<T>> for InForce<T> {

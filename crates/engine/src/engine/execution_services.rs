@@ -17,7 +17,9 @@ use crate::execution::executors::{ClientCalls, ExecutorService};
 use crate::execution::explain::{GateParts, GateService};
 use crate::execution::findings::FindingService;
 use crate::execution::linked_calls::LinkedCallService;
+use crate::execution::notifications::{NotificationParts, NotificationService};
 use crate::execution::outputs::ValueMemory;
+use crate::execution::previews::{PreviewParts, PreviewService};
 use crate::execution::replicas::{ReplicaParts, ReplicaService};
 use crate::execution::runs::{
     ApprovalParts, ApprovalService, Drivers, JournalService, PinnedDocumentParts,
@@ -52,6 +54,8 @@ pub(crate) struct ExecutionServices {
     pub(crate) run_evidence: Arc<RunEvidenceService>,
     pub(crate) runs: Arc<RunService>,
     pub(crate) approvals: Arc<ApprovalService>,
+    pub(crate) notifications: Arc<NotificationService>,
+    pub(crate) previews: Arc<PreviewService>,
     pub(crate) views: Arc<RunViewService>,
     pub(crate) management: Arc<RunManagementService>,
     pub(crate) starts: Arc<RunStartService>,
@@ -114,14 +118,26 @@ impl ExecutionServices {
         let runs = Arc::new(parts.runs(&state, &basis));
         let views = Arc::new(parts.views(below, &basis));
         let starts = Arc::new(parts.starts(below, &basis, &runs, &views));
+        let approvals = Arc::new(parts.approvals(&basis, &evidence, &runs));
+        let management = Arc::new(parts.management(&basis, &runs, &views));
+        let previews = PreviewService::new(PreviewParts {
+            ids: Arc::clone(&parts.ports.ids),
+            documents: Arc::clone(&below.documents),
+            approvals: Arc::clone(&approvals),
+            starts: Arc::clone(&starts),
+            views: Arc::clone(&views),
+            management: Arc::clone(&management),
+        });
         Self {
             events: Arc::new(parts.events()),
             evidence_log: Arc::new(parts.evidence_log(Arc::clone(&evidence))),
             executors: Arc::new(parts.executors()),
             findings,
-            approvals: Arc::new(parts.approvals(&basis, &evidence, &runs)),
+            notifications: Arc::new(parts.notifications(&basis, &approvals)),
+            approvals,
+            previews: Arc::new(previews),
             evidence,
-            management: Arc::new(parts.management(&basis, &runs, &views)),
+            management,
             gate: Arc::new(parts.gate(below, &state, &basis, &runs, &starts)),
             recovery: Arc::new(parts.recovery(below, &state, &runs)),
             replicas: Arc::new(parts.replicas(below, &state, &basis, &runs)),
@@ -179,6 +195,7 @@ impl ProcessParts<'_> {
             Arc::clone(&self.ports.store),
             Arc::clone(&self.ports.clock),
             Arc::clone(&below.keys),
+            self.settings.approver_groups.clone(),
         );
         let evidence = RunEvidenceService::new(
             self.core(),
@@ -307,6 +324,22 @@ impl ProcessParts<'_> {
             runs: Arc::clone(runs),
         };
         ApprovalService::new(self.core(), parts)
+    }
+
+    fn notifications(
+        &self,
+        basis: &RunBasis,
+        approvals: &Arc<ApprovalService>,
+    ) -> NotificationService {
+        let parts = NotificationParts {
+            shutdown: self.background.shutdown.clone(),
+            news: Arc::clone(&self.news),
+            channels: Arc::clone(&self.ports.channels),
+            settings: self.settings.notifications.clone(),
+            approvals: Arc::clone(approvals),
+            journals: Arc::clone(&basis.journals),
+        };
+        NotificationService::new(self.core(), parts)
     }
 
     fn management(

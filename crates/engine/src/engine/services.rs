@@ -13,6 +13,7 @@ use crate::ground::peers::Peers;
 use crate::ground::settings::Settings;
 use crate::identity::credentials::{CredentialPorts, CredentialService};
 use crate::identity::keys::{KeyService, KeySettings};
+use crate::identity::sign_in::{SignInParts, SignInService};
 use crate::knowledge::agent_skills::{AgentSkillService, SkillIndexes, SkillPorts};
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
@@ -33,6 +34,7 @@ pub(crate) struct Services {
     pub(super) peers: Arc<Peers>,
     pub(super) keys: Arc<KeyService>,
     pub(super) credentials: Arc<CredentialService>,
+    pub(super) sign_in: Arc<SignInService>,
     pub(super) catalogue: Arc<CatalogueService>,
     pub(super) documents: Arc<DocumentService>,
     pub(super) lenses: Arc<LensService>,
@@ -127,9 +129,11 @@ impl Services {
         let indexes = parts.indexes(&reading, &memories, &agent_skills);
         let packages = Arc::new(parts.packages(&reading, Arc::clone(&routing)));
         let tool_registrations = parts.tool_registrations(&reading, &packages);
+        let credentials = Arc::new(parts.credentials());
         Self {
             keys,
-            credentials: Arc::new(parts.credentials()),
+            sign_in: Arc::new(parts.sign_in(&credentials)),
+            credentials,
             documents,
             expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&reading.catalogue))),
             memories,
@@ -193,6 +197,18 @@ impl Parts<'_> {
             servers: Arc::clone(&self.ports.authorization_servers),
         };
         CredentialService::new(ports, &self.settings.tool_credentials)
+    }
+
+    fn sign_in(&self, credentials: &Arc<CredentialService>) -> SignInService {
+        SignInService::new(SignInParts {
+            core: self.core.clone(),
+            background: self.background.clone(),
+            servers: Arc::clone(&self.ports.authorization_servers),
+            providers: Arc::clone(&self.ports.providers),
+            credentials: Arc::clone(credentials),
+            keys: self.settings.tool_credentials.keys.clone(),
+            settings: self.settings.console_sessions,
+        })
     }
 
     fn reading(&self) -> Reading {

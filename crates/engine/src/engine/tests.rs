@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use charter_contract::ids::{PlaybookId, RunId, TenantId};
 use charter_domain::clock::{Clock, SystemClock};
 use charter_domain::run::Run;
+use charter_effects::channel::NoChannels;
 use charter_effects::webhook::NoWebhooks;
 use charter_effects::{
     Imports, LandlockUse, Models, NoAuthorizationServers, NoModels, NoSources, Sandbox,
@@ -69,6 +70,7 @@ pub(crate) fn ports(store: SharedStore, tools: Arc<dyn ToolRunner>) -> Ports {
         sources: Arc::new(NoSources),
         models: Arc::new(NoModels),
         webhooks: Arc::new(NoWebhooks),
+        channels: Arc::new(NoChannels),
         providers: Arc::default(),
         authorization_servers: Arc::new(NoAuthorizationServers),
         generator: Arc::new(Composer),

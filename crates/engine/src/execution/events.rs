@@ -6,11 +6,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use charter_contract::catalogue::schedule::OccurrenceState;
 use charter_contract::ids::{
-    ApprovalId, PackageName, RequestId, ResponseId, RunId, TenantId, UserId,
+    ApprovalId, DomainId, PackageName, RequestId, ResponseId, RunId, ScheduleId, TenantId, UserId,
 };
 use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
+use charter_contract::severity::Severity;
 use charter_contract::time::Timestamp;
 use charter_domain::run::Run;
 use charter_store::SharedStore;
@@ -99,6 +101,44 @@ pub struct CatalogueEventRef {
     pub change: String,
 }
 
+/// The data of an event about a schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ScheduleEventRef")]
+pub struct ScheduleEventRef {
+    /// The schedule.
+    pub schedule_id: ScheduleId,
+    /// The user who changed it.
+    pub by: UserId,
+}
+
+/// The data of an event about an occurrence of a schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "OccurrenceEventRef")]
+pub struct OccurrenceEventRef {
+    /// The schedule.
+    pub schedule_id: ScheduleId,
+    /// The occurrence.
+    pub occurrence: String,
+    /// Its state.
+    pub state: OccurrenceState,
+}
+
+/// The data of an event about findings of a schedule that changed since the previous occurrence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "FindingEventRef")]
+pub struct FindingEventRef {
+    /// The schedule.
+    pub schedule_id: ScheduleId,
+    /// The occurrence, whose report has the findings.
+    pub occurrence: String,
+    /// The domain of the schedule.
+    pub domain: Option<DomainId>,
+    /// The highest severity among them.
+    pub severity: Severity,
+    /// Their number.
+    pub count: u64,
+}
+
 /// An event by its topic, in the forms that this version writes. A newer replica may write others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "topic", content = "data")]
@@ -106,6 +146,9 @@ pub enum AnnouncedEvent {
     /// An approval is requested.
     #[serde(rename = "approval.requested")]
     ApprovalRequested(ApprovalEventRef),
+    /// Its turn went to the next group of approvers.
+    #[serde(rename = "approval.escalated")]
+    ApprovalEscalated(ApprovalEventRef),
     /// A person approved.
     #[serde(rename = "approval.approved")]
     ApprovalApproved(ApprovalEventRef),
@@ -148,6 +191,30 @@ pub enum AnnouncedEvent {
     /// A key was revoked.
     #[serde(rename = "key.revoked")]
     KeyRevoked(KeyEventRef),
+    /// A user enabled a schedule.
+    #[serde(rename = "schedule.enabled")]
+    ScheduleEnabled(ScheduleEventRef),
+    /// A user paused a schedule.
+    #[serde(rename = "schedule.paused")]
+    SchedulePaused(ScheduleEventRef),
+    /// A user resumed a schedule.
+    #[serde(rename = "schedule.resumed")]
+    ScheduleResumed(ScheduleEventRef),
+    /// A user deleted a schedule.
+    #[serde(rename = "schedule.deleted")]
+    ScheduleDeleted(ScheduleEventRef),
+    /// The work of an occurrence has ended.
+    #[serde(rename = "schedule.ended")]
+    ScheduleEnded(OccurrenceEventRef),
+    /// An occurrence could not start, or its work failed.
+    #[serde(rename = "schedule.failed")]
+    ScheduleFailed(OccurrenceEventRef),
+    /// An occurrence found what the previous one did not.
+    #[serde(rename = "finding.new")]
+    FindingNew(FindingEventRef),
+    /// An occurrence no longer found what the previous one did.
+    #[serde(rename = "finding.resolved")]
+    FindingResolved(FindingEventRef),
     /// A user connected an account.
     #[serde(rename = "account.connected")]
     AccountConnected(AccountEventRef),
@@ -172,8 +239,16 @@ const REPLICA_TOPIC_PREFIX: &str = "replicas.";
 /// Prefix of the topics of keys.
 const KEY_TOPIC_PREFIX: &str = "key.";
 
-/// Prefixes of the topics of runs, approvals, requests and connected accounts, which belong to a user.
-const USER_TOPIC_PREFIXES: [&str; 4] = ["run.", "approval.", "request.", "account."];
+/// Prefixes of the topics of runs, approvals, requests, connected accounts, schedules and their findings, which belong to
+/// a user.
+const USER_TOPIC_PREFIXES: [&str; 6] = [
+    "run.",
+    "approval.",
+    "request.",
+    "account.",
+    "schedule.",
+    "finding.",
+];
 
 /// Returns whether a message is visible to a caller. Messages between processes name skills that may be outside the
 /// reader's reach. Keys are for admins with the scope; runs, approvals, requests and connected accounts are for their

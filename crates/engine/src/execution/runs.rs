@@ -61,7 +61,9 @@ use crate::ground::settings::ProcessRole;
 use crate::identity::rate_limits::RateLimits;
 use crate::{EngineError, Role};
 
-pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService};
+pub use approvals::{
+    ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, PendingConfirmation,
+};
 pub(crate) use approvals::{ApprovalParts, RunApprovals};
 pub(crate) use claims::RunClaims;
 pub use divergence::ReplayDivergence;

@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::tests::{ExecutionRig, execution, open, ports};
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, CallOrigin, Confirmation, DryRun, EvidenceQuery,
-    HypotheticalCall, Mode, RunQuery, RunStarted, RunView, Settings, SubmittedPlan,
+    ApprovalAnswer, ApprovalDecision, CallOrigin, DryRun, EvidenceQuery, HypotheticalCall, Mode,
+    Ports, RunQuery, RunStarted, RunView, Settings, SubmittedPlan,
 };
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -59,13 +59,21 @@ fn package() -> PackageBundle {
 }
 
 async fn rig() -> (ExecutionRig, SharedStore, TempDir) {
+    rig_with(|_, _| ()).await
+}
+
+/// The services with other ports or settings.
+pub(super) async fn rig_with(
+    set: impl FnOnce(&mut Ports, &mut Settings),
+) -> (ExecutionRig, SharedStore, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let store: SharedStore = open(dir.path());
-    let ports = ports(Arc::clone(&store), Arc::new(Answering));
-    let settings = Settings {
+    let mut ports = ports(Arc::clone(&store), Arc::new(Answering));
+    let mut settings = Settings {
         four_eyes: Some(false),
         ..Settings::default()
     };
+    set(&mut ports, &mut settings);
     let rig = execution(&ports, &settings).await;
     let ann = person("ann");
     let registered = rig.below.packages.register(&ann, package(), Mode::Apply);
@@ -74,7 +82,7 @@ async fn rig() -> (ExecutionRig, SharedStore, TempDir) {
 }
 
 /// Starts a plan with one call of a tool.
-async fn start(rig: &ExecutionRig, tool: &str) -> RunStarted {
+pub(super) async fn start(rig: &ExecutionRig, tool: &str) -> RunStarted {
     let plan = json!({
         "id": "plan-01930000-0000-7000-8000-000000000001",
         "request_id": "req-01930000-0000-7000-8000-000000000001",
@@ -91,7 +99,7 @@ async fn start(rig: &ExecutionRig, tool: &str) -> RunStarted {
 }
 
 /// Returns the run once it has ended or waits for a person.
-async fn rested(rig: &ExecutionRig, run: &RunId) -> RunView {
+pub(super) async fn rested(rig: &ExecutionRig, run: &RunId) -> RunView {
     let (ann, views) = (person("ann"), &rig.services.views);
     views.wait(&ann, run, TIMEOUT).await.unwrap()
 }
@@ -133,19 +141,14 @@ async fn a_run_is_shown_from_its_journal() {
     assert_eq!(loaded.unwrap().workspace.tools.len(), 1);
 }
 
-/// A plan that writes waits for its confirmation and for an approval, and leaves evidence.
+/// A plan of one write waits for an approval, its only decision, and leaves evidence.
 #[tokio::test]
-async fn a_write_is_confirmed_and_approved() {
+async fn a_write_is_approved() {
     let (rig, _store, _dir) = rig().await;
     let started = start(&rig, "doors.shut").await.run();
     let run = started.summary.run_id;
+    assert!(!started.state.confirm);
     let (ann, page) = (person("ann"), PageRequest::new(None, 10));
-    let confirmation = Confirmation {
-        digest: started.state.plan_digest.to_string(),
-        typed: None,
-    };
-    let confirmed = rig.services.management.confirm(&ann, &run, confirmation);
-    confirmed.await.unwrap();
     rested(&rig, &run).await;
     let approvals = &rig.services.approvals;
     let pending = approvals.list(&ann, Some("pending"), Some(&run), &page);

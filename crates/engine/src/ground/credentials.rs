@@ -14,7 +14,8 @@ pub struct CredentialSettings {
     pub definitions: BTreeMap<Label, CredentialDefinition>,
     /// Credentials of one tenant. They override shared credentials of the same name.
     pub tenants: BTreeMap<TenantId, BTreeMap<Label, CredentialDefinition>>,
-    /// The keys that seal connected accounts; needed for kinds with accounts of users.
+    /// The keys that seal connected accounts and console sessions; needed for kinds with accounts of users, and for
+    /// sign-in to the console.
     pub keys: Option<SealingKeys>,
     /// The address of the console, for links at which users connect accounts.
     pub public_url: Option<String>,

@@ -12,8 +12,8 @@ use charter_effects::HostPattern;
 use charter_search::WindowSettings;
 
 use crate::ground::credentials::CredentialSettings;
-
 use crate::ground::grants::ToolGrants;
+use crate::ground::notifications::NotificationSettings;
 
 /// The engine's settings.
 #[derive(Debug, Clone)]
@@ -51,6 +51,8 @@ pub struct Settings {
     pub four_eyes: Option<bool>,
     /// Users who may approve with a credential outside the store.
     pub approvers: Approvers,
+    /// Groups that approvals go to, one after the other. Without one, every approver of a tenant may decide.
+    pub approver_groups: Vec<ApproverGroup>,
     /// Settings of memories.
     pub memories: MemorySettings,
     /// Maximum concurrent tool calls of this process.
@@ -65,6 +67,8 @@ pub struct Settings {
     pub tenant_grants: BTreeMap<TenantId, ToolGrants>,
     /// The credentials that tools may name.
     pub tool_credentials: CredentialSettings,
+    /// How long console sessions last.
+    pub console_sessions: ConsoleSessionSettings,
     /// Where client tools with an implementation run.
     pub client_tools: ClientTools,
     /// How long an executor's lease lasts without a renewal.
@@ -79,6 +83,8 @@ pub struct Settings {
     pub evidence_pages: BTreeMap<Label, ConsolePage>,
     /// The documents that clients of the Model Context Protocol are offered beside this project's own tools.
     pub pins: Pins,
+    /// Channels, and the rules that send events to them.
+    pub notifications: NotificationSettings,
 }
 
 /// The documents that clients of the Model Context Protocol are offered beside this project's own tools; none by
@@ -159,6 +165,40 @@ pub struct Approvers {
     pub users: BTreeMap<TenantId, BTreeSet<UserId>>,
     /// The tenants in which an identity provider admits possible approvers.
     pub provided: BTreeSet<TenantId>,
+}
+
+/// A group of approvers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApproverGroup {
+    /// Its name.
+    pub name: Label,
+    /// The tenant whose approvals it gets; those of every tenant when absent.
+    pub tenant: Option<TenantId>,
+    /// Its members.
+    pub users: BTreeSet<UserId>,
+    /// How long an approval waits for the group before it goes to the next one.
+    pub answers_within: Duration,
+}
+
+/// How long console sessions last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConsoleSessionSettings {
+    /// How long a session lasts without a use.
+    pub idle: Duration,
+    /// How long a session lasts in any case.
+    pub lifetime: Duration,
+    /// How long claims count before the refresh token renews them.
+    pub recheck: Duration,
+}
+
+impl Default for ConsoleSessionSettings {
+    fn default() -> Self {
+        Self {
+            idle: Duration::from_secs(3_600),
+            lifetime: Duration::from_secs(12 * 3_600),
+            recheck: Duration::from_secs(300),
+        }
+    }
 }
 
 /// Settings of memories.
@@ -246,6 +286,7 @@ impl Default for Settings {
             credentials: false,
             four_eyes: None,
             approvers: Approvers::default(),
+            approver_groups: Vec::new(),
             memories: MemorySettings::default(),
             tool_calls: 16,
             cached_results: 1_000,
@@ -253,6 +294,7 @@ impl Default for Settings {
             grants: ToolGrants::default(),
             tenant_grants: BTreeMap::new(),
             tool_credentials: CredentialSettings::default(),
+            console_sessions: ConsoleSessionSettings::default(),
             client_tools: ClientTools::Here,
             executor_lease: Duration::from_secs(15),
             lenses: LensSettings::default(),
@@ -260,6 +302,7 @@ impl Default for Settings {
             public_url: None,
             evidence_pages: BTreeMap::new(),
             pins: Pins::default(),
+            notifications: NotificationSettings::default(),
         }
     }
 }

@@ -35,8 +35,8 @@ use stored_tokens::StoredTokens;
 
 pub(crate) use call::CallSecrets;
 pub use form::{
-    AccountEventRef, AccountPage, AccountView, ConnectionCode, ConnectionOrder, ConnectionStart,
-    CredentialState, CredentialView,
+    AccountEventRef, AccountPage, AccountView, ConnectionOrder, ConnectionStart, CredentialState,
+    CredentialView,
 };
 use shared_token::PreparedCredential;
 

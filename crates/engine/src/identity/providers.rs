@@ -8,7 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::identity::Rights;
 use charter_contract::ids::{TenantId, UserId};
-use charter_effects::{IssuerError, IssuerOptions, Issuers, TokenRefused};
+use charter_effects::{
+    ExpectedIdToken, IssuerError, IssuerOptions, Issuers, OAuthClient, TokenRefused, VerifiedClaims,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{Caller, CredentialId, EngineError};
@@ -88,6 +90,17 @@ pub struct Provider {
     pub grants: Vec<ClaimGrant>,
     /// The scopes of the provider that clients request. They are not scopes of this interface.
     pub scopes: Vec<String>,
+    /// The client by which users sign in to the console; `None` if they cannot.
+    pub console: Option<ConsoleClient>,
+}
+
+/// The console's registration with an identity provider.
+#[derive(Debug, Clone)]
+pub struct ConsoleClient {
+    /// The provider's name for users.
+    pub label: String,
+    /// The registration.
+    pub client: OAuthClient,
 }
 
 /// The providers whose tokens are accepted; none by default.
@@ -152,17 +165,66 @@ impl Providers {
         let Some(issuers) = &self.issuers else {
             return Err(refused("no identity provider is configured".to_owned()));
         };
-        let believed = issuers.believe(token).await.map_err(|why| match &why {
-            TokenRefused::Untrusted(_) => refused(why.to_string()),
-            TokenRefused::Unavailable(issuer) => {
-                EngineError::new(ErrorCode::Unavailable, why.to_string())
-                    .with_details(json!({"issuer": issuer}))
-            }
+        let believed = issuers.believe(token).await.map_err(unbelieved)?;
+        self.caller_of_claims(&believed.issuer, &believed.claims)
+    }
+
+    /// Returns the claims of an ID token that the console's client received.
+    ///
+    /// # Errors
+    /// `unauthenticated` for a token that is invalid or another than expected; `unavailable` if the provider's keys
+    /// cannot be fetched.
+    pub(crate) async fn claims_of_id_token(
+        &self,
+        token: &str,
+        expected: &ExpectedIdToken<'_>,
+    ) -> Result<Map<String, Value>, EngineError> {
+        let Some(issuers) = &self.issuers else {
+            let message = "no identity provider is configured";
+            return Err(EngineError::new(ErrorCode::Unauthenticated, message));
+        };
+        let believed = issuers.believe_id_token(token, expected).await;
+        let VerifiedClaims { claims, .. } = believed.map_err(unbelieved)?;
+        Ok(claims)
+    }
+
+    /// Returns the caller whom verified claims of an issuer name.
+    ///
+    /// # Errors
+    /// `unauthenticated` for an issuer that is not configured, and for claims without a valid user or tenant;
+    /// `permission_denied` if their holder has no grant.
+    pub(crate) fn caller_of_claims(
+        &self,
+        issuer: &str,
+        claims: &Map<String, Value>,
+    ) -> Result<Caller, EngineError> {
+        let provider = self.known.get(issuer).ok_or_else(|| {
+            let message = "the token's issuer is unknown";
+            EngineError::new(ErrorCode::Unauthenticated, message)
         })?;
-        let provider = self.known.get(&believed.issuer);
-        let provider =
-            provider.ok_or_else(|| refused("the token's issuer is unknown".to_owned()))?;
-        provider.caller(&believed.claims)
+        provider.caller(claims)
+    }
+
+    /// Returns the providers at which users sign in to the console, in the order of the configuration.
+    pub(crate) fn console_clients(&self) -> impl Iterator<Item = (&str, &ConsoleClient)> {
+        self.names
+            .iter()
+            .filter_map(|name| Some((name.as_str(), self.console_client(name)?)))
+    }
+
+    /// Returns the client by which users sign in at an issuer, if they can.
+    pub(crate) fn console_client(&self, issuer: &str) -> Option<&ConsoleClient> {
+        self.known.get(issuer)?.console.as_ref()
+    }
+}
+
+/// Converts the refusal of a token.
+fn unbelieved(why: TokenRefused) -> EngineError {
+    let message = why.to_string();
+    match why {
+        TokenRefused::Untrusted(_) => EngineError::new(ErrorCode::Unauthenticated, message),
+        TokenRefused::Unavailable(issuer) => EngineError::new(ErrorCode::Unavailable, message)
+            .with_details(json!({"issuer": issuer})),
     }
 }
 

@@ -395,6 +395,7 @@ fn recommended(work: &StageExecution, skill: &Skill) -> Vec<Value> {
     let bindings = Bindings {
         parameters: &bound.values,
         outputs: &BTreeMap::new(),
+        item: None,
     };
     let plan = skill.execution_plan.steps.iter();
     let calls = plan.filter_map(|step| {

@@ -168,6 +168,8 @@ impl Question {
             | RunStatus::Incomplete
             | RunStatus::Failed
             | RunStatus::Aborted
+            | RunStatus::Rejected
+            | RunStatus::Denied
             | RunStatus::BudgetExceeded
             | RunStatus::RolledBack
             | RunStatus::RollbackFailed => None,
@@ -233,6 +235,20 @@ impl Question {
             Self::Confirm { plan, digest, .. } => {
                 format!(
                     "Nothing has been changed yet. Execute exactly this plan?\n{plan}\nPlan digest: {digest}"
+                )
+            }
+            Self::Approve { approval } if !approval.list.is_empty() => {
+                let calls = approval.list.iter().map(|call| {
+                    let with = Value::Object(call.parameters.clone());
+                    format!("{}: {} with {with}", call.step, call.tool)
+                });
+                let calls: Vec<String> = calls.collect();
+                format!(
+                    "{} requests {} calls. Approve exactly these calls?\n{}\nDigest of the list: {}",
+                    approval.requested_by,
+                    calls.len(),
+                    calls.join("\n"),
+                    approval.digest
                 )
             }
             Self::Approve { approval } => {

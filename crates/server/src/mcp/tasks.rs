@@ -135,6 +135,8 @@ fn payload_of(call: &Call, standing: &WorkStatus) -> Result<TaskPayload, EngineE
         RunStatus::Completed
         | RunStatus::Incomplete
         | RunStatus::Failed
+        | RunStatus::Rejected
+        | RunStatus::Denied
         | RunStatus::BudgetExceeded
         | RunStatus::RolledBack
         | RunStatus::RollbackFailed => Ok(TaskPayload::Completed {

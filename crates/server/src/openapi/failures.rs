@@ -22,17 +22,23 @@ const A2A_ERROR: &str = "a2a_error";
 /// faults exist.
 const LONG_HEAD: &str = "431";
 
-/// Operations without a credential: they describe the server to clients that have no key yet.
-const PUBLIC: [&str; 5] = [
+/// Operations without a credential: they describe the server to clients that have no key yet, have a signature, or sign a
+/// user in.
+const PUBLIC: [&str; 10] = [
+    "decide_in_slack",
     "get_agent_card",
     "get_agent_card_keys",
     "list_schemas",
     "get_schema",
     "get_openapi",
+    "receive_webhook",
+    "get_sign_in_options",
+    "start_sign_in",
+    "complete_sign_in",
 ];
 
 /// Operations that call tools, models or other systems before they answer.
-const OPERATIONS_WITH_EFFECTS: [&str; 12] = [
+const OPERATIONS_WITH_EFFECTS: [&str; 13] = [
     "create_request",
     "start_run",
     "invoke_tool",
@@ -45,6 +51,7 @@ const OPERATIONS_WITH_EFFECTS: [&str; 12] = [
     "approve",
     "confirm_run",
     "rollback_run",
+    "decide_in_slack",
 ];
 
 /// Adds the failures to every operation, and marks the operations that need no credential.

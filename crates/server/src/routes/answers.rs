@@ -10,16 +10,19 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::registry;
 use charter_engine::{
     AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage,
-    ArtifactView, AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView,
-    ConnectionStart, CredentialView, DocumentDependencies, DocumentView, EventPage, EvidencePage,
-    EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal, LensSearchResult,
-    LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage, MemoryView,
-    MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey,
-    PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
-    PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
-    RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
-    RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope,
-    SkillInstruction, SkillWritten, SkillsImported, ToolRegistered, VerdictView,
+    ApprovalPreview, ArtifactView, AssignmentPage, AssignmentView, BulkWritten, CallerView,
+    CatalogueView, ChannelTest, ChannelView, ConnectionStart, ConsoleSessionView, CredentialView,
+    DocumentDependencies, DocumentView, EventPage, EvidencePage, EvidenceProof, GraphAnswer,
+    InForce, KeyPage, KeyView, LeaseRenewal, LensSearchResult, LensView, LogCheckpoint,
+    LogConsistency, LogKey, MemoryHit, MemoryPage, MemoryView, MissionArtifactPage,
+    MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey, NewSchedule,
+    NotificationPage, OccurrencePage, OccurrenceView, PackageDiff, PackageReport,
+    PackageVersionDiff, PackageView, ProgressEvent, PublishedSkillIndex, RegistrationReport,
+    RelatedMemory, Replayed, RequestConfirmationResult, RequestPage, RequestView,
+    ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing, RouteExampleShown,
+    RunAt, RunEventPage, RunPage, RunView, SchedulePage, ScheduleView, SessionView, SignInOptions,
+    SignInStart, SignedOut, SkillInScope, SkillInstruction, SkillWritten, SkillsImported,
+    SlackDecision, ToolRegistered, VerdictView, WebhookReceipt,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -33,7 +36,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 81] = [
+const ANSWERS: [(&str, Describe); 97] = [
     ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
@@ -51,14 +54,19 @@ const ANSWERS: [(&str, Describe); 81] = [
     ("approval", schema_of::<Approval>),
     ("approval_entry", schema_of::<ApprovalEntry>),
     ("approval_page", schema_of::<ApprovalPage>),
+    ("approval_preview", schema_of::<ApprovalPreview>),
     ("caller", schema_of::<CallerView>),
     ("catalogue", schema_of::<CatalogueView>),
+    ("channel_list", schema_of::<Vec<ChannelView>>),
+    ("channel_test", schema_of::<ChannelTest>),
     ("connection_start", schema_of::<ConnectionStart>),
+    ("console_session", schema_of::<ConsoleSessionView>),
     ("credential", schema_of::<CredentialView>),
     ("credential_list", schema_of::<Vec<CredentialView>>),
     ("document", schema_of::<DocumentView>),
     ("document_dependencies", schema_of::<DocumentDependencies>),
     ("document_page", schema_of::<catalogue::Listing>),
+    ("enabled_schedule", schema_of::<ScheduleView>),
     ("event_page", schema_of::<EventPage>),
     ("evidence_log_checkpoint", schema_of::<LogCheckpoint>),
     ("evidence_log_consistency", schema_of::<LogConsistency>),
@@ -89,6 +97,8 @@ const ANSWERS: [(&str, Describe); 81] = [
     ("mission_replay", schema_of::<MissionReplay>),
     ("mission_type_in_force", schema_of::<InForce<MissionType>>),
     ("new_key", schema_of::<NewKey>),
+    ("new_schedule", schema_of::<NewSchedule>),
+    ("notification_page", schema_of::<NotificationPage>),
     ("package_diff", schema_of::<PackageDiff>),
     ("package_list", schema_of::<Vec<PackageView>>),
     ("package_report", schema_of::<PackageReport>),
@@ -106,6 +116,7 @@ const ANSWERS: [(&str, Describe); 81] = [
         "request_confirmation_result",
         schema_of::<RequestConfirmationResult>,
     ),
+    ("request_page", schema_of::<RequestPage>),
     ("resolved_guardrails", schema_of::<Vec<ResolvedGuardrail>>),
     ("resolved_policies", schema_of::<Vec<ResolvedPolicy>>),
     ("resolved_template", schema_of::<ResolvedTemplate>),
@@ -116,13 +127,21 @@ const ANSWERS: [(&str, Describe); 81] = [
     ("run_event_page", schema_of::<RunEventPage>),
     ("run_page", schema_of::<RunPage>),
     ("run_replay", schema_of::<Replayed>),
+    ("schedule_occurrence", schema_of::<OccurrenceView>),
+    ("schedule_occurrence_page", schema_of::<OccurrencePage>),
+    ("schedule_page", schema_of::<SchedulePage>),
     ("schema_list", schema_of::<Vec<schemas::Summary>>),
     ("session_view", schema_of::<SessionView>),
+    ("sign_in_options", schema_of::<SignInOptions>),
+    ("sign_in_start", schema_of::<SignInStart>),
+    ("signed_out", schema_of::<SignedOut>),
     ("skill_in_force", schema_of::<InForce<Skill>>),
+    ("slack_decision", schema_of::<SlackDecision>),
     ("tool_in_force", schema_of::<InForce<Tool>>),
     ("tool_registration", schema_of::<ToolRegistered>),
     ("tools_in_force", schema_of::<Vec<InForce<Tool>>>),
     ("verdict", schema_of::<VerdictView>),
+    ("webhook_receipt", schema_of::<WebhookReceipt>),
     ("package_version_diff", schema_of::<PackageVersionDiff>),
 ];
 

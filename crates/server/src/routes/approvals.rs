@@ -1,10 +1,13 @@
 //! Pending approvals, and decisions on them.
 
+use std::collections::BTreeSet;
+
 use axum::extract::State;
-use charter_contract::ids::{ApprovalId, RunId};
+use charter_contract::ids::{ApprovalId, RunId, StepId};
 use charter_contract::page::PageRequest;
 use charter_engine::{
-    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ReportedResult,
+    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalPreview,
+    ListChoice, ReportedResult,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -63,6 +66,22 @@ pub(crate) async fn show(
     Ok(Json(state.engine.approvals().get(&caller, &id).await?))
 }
 
+/// Preview the call of a pending approval: the present state beside the state after.
+///
+/// The tool declares how: by a dry run, or by readonly tools. Each call is a run in your name. If a state is unknown,
+/// `note` has the reason.
+#[utoipa::path(post, path = "/v1/approvals/{id}/preview", tag = "approvals", operation_id = "preview_approval",
+    params(("id" = String, Path, description = "`apr-…`")),
+    responses((status = 200, description = "The preview", body = ref("#/components/schemas/approval_preview"))))]
+pub(crate) async fn preview(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Path(id): Path<String>,
+) -> Result<Json<ApprovalPreview>, ApiError> {
+    let id: ApprovalId = parsed(&id)?;
+    Ok(Json(state.engine.previews().preview(&caller, &id).await?))
+}
+
 /// A decision: the digest of the call that the person saw, and the reason.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -70,6 +89,21 @@ pub(crate) struct DecisionBody {
     digest: String,
     #[serde(default)]
     reason: Option<String>,
+}
+
+/// An approval: the digest of the call or list that the person saw, the reason, and the chosen calls of a list.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ApproveBody {
+    digest: String,
+    #[serde(default)]
+    reason: Option<String>,
+    /// The steps of a list whose calls are excluded.
+    #[serde(default)]
+    exclude: BTreeSet<StepId>,
+    /// The number of calls that remain, as the person typed it; required for a destructive list.
+    #[serde(default)]
+    count: Option<u64>,
 }
 
 /// A report on an interrupted call: its digest as the person saw it, and its output.
@@ -84,17 +118,26 @@ pub(crate) struct ResultReport {
     output: Value,
 }
 
-/// Approve exactly the call with this digest: `{"digest": "sha256:…", "reason": "…"}`.
+/// Approve exactly the call or list with this digest: `{"digest": "sha256:…", "reason": "…"}`. `exclude` names
+/// steps of a list whose calls do not happen; `count` is the number of the others, which a destructive list requires.
 #[utoipa::path(post, path = "/v1/approvals/{id}/approve", tag = "approvals", operation_id = "approve",
-    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_decision"),
+    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_choice"),
     responses((status = 200, description = "The approval; its run continues", body = ref("#/components/schemas/approval")), (status = 409, description = "It is already decided, has expired, or is for something else", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn approve(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    JsonBody(seen): JsonBody<DecisionBody>,
+    JsonBody(said): JsonBody<ApproveBody>,
 ) -> Result<Json<Approval>, ApiError> {
-    decide(&state, &caller, &id, seen, ApprovalAnswer::Approve).await
+    let answer = ApprovalAnswer::ApproveListed(ListChoice {
+        excluded: said.exclude,
+        typed_count: said.count,
+    });
+    let seen = DecisionBody {
+        digest: said.digest,
+        reason: said.reason,
+    };
+    decide(&state, &caller, &id, seen, answer).await
 }
 
 /// Reject the call; its step fails.
@@ -129,6 +172,19 @@ pub(crate) async fn report(
         reason: told.reason,
     };
     decide(&state, &caller, &id, seen, answer).await
+}
+
+/// Hand a pending approval on to the next group of approvers, whose turn begins at once.
+#[utoipa::path(post, path = "/v1/approvals/{id}/escalate", tag = "approvals", operation_id = "escalate_approval",
+    params(("id" = String, Path, description = "`apr-…`")),
+    responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval")), (status = 409, description = "It is already decided, or no group follows", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn escalate(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Path(id): Path<String>,
+) -> Result<Json<Approval>, ApiError> {
+    let id: ApprovalId = parsed(&id)?;
+    Ok(Json(state.engine.approvals().hand_on(&caller, &id).await?))
 }
 
 async fn decide(

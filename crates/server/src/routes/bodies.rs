@@ -7,7 +7,8 @@ use charter_contract::registry::replace_contracts;
 use charter_contract::schema::{Draft, SchemaEntry, SchemaName, of_type};
 use charter_engine::{
     AssignmentSubmission, ConnectionCode, ConnectionOrder, GraphQuery, KeyOrder, KeyRotation,
-    LeaseRequest, MemoryQuery, MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
+    LeaseRequest, MemoryQuery, MissionOrder, Remember, ScheduleOrder, SignInOrder, SkillSearch,
+    SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
         ("a2a_call", schema_of::<JsonRpcCall>()),
         ("a2a_message", schema_of::<SentMessage>()),
         ("approval_report", schema_of::<approvals::ResultReport>()),
+        ("approval_choice", schema_of::<approvals::ApproveBody>()),
         ("approval_decision", schema_of::<approvals::DecisionBody>()),
         (
             "assignment_release",
@@ -61,8 +63,10 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
             schema_of::<requests::ConfirmedDocument>(),
         ),
         ("run_abort", schema_of::<runs::AbortBody>()),
+        ("sign_in_request", schema_of::<SignInOrder>()),
         ("run_confirmation", schema_of::<runs::ConfirmationBody>()),
         ("run_parameters", schema_of::<runs::ParametersBody>()),
+        ("schedule_request", schema_of::<ScheduleOrder>()),
         ("skill_bulk", schema_of::<agent_skills::Bulk>()),
         ("skill_files", schema_of::<SkillsSent>()),
         ("skill_search", schema_of::<SkillSearch>()),

@@ -7,19 +7,51 @@ use axum::response::{IntoResponse, Response};
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::ids::{DocumentId, RequestId};
-use charter_engine::{EngineError, Progress, RequestConfirmationResult, RequestEvent};
+use charter_contract::page::PageRequest;
+use charter_engine::{EngineError, Progress, RequestConfirmationResult, RequestEvent, RequestPage};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio_stream::wrappers::ReceiverStream;
+use utoipa::IntoParams;
 
 use super::events::wants_stream;
 use crate::error::{ApiError, log};
-use crate::extract::{Authenticated, JsonBody, Path, Valid, parsed};
+use crate::extract::{Authenticated, JsonBody, Path, QueryParams, Valid, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
+
+/// The default page size.
+const PAGE: usize = 50;
+/// The largest page: each entry is read with its answer.
+const MAX_PAGE: usize = 200;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// The cursor: `next` of the previous page.
+    after: Option<String>,
+    /// Page size, up to 200; 50 when absent.
+    limit: Option<usize>,
+}
+
+/// List requests, newest first: who sent them, and what came of each. Operators see those of the tenant, users their
+/// own.
+#[utoipa::path(get, path = "/v1/requests", tag = "requests", operation_id = "list_requests", params(ListQuery),
+    responses((status = 200, description = "A page", body = ref("#/components/schemas/request_page"))))]
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ListQuery>,
+) -> Result<Json<RequestPage>, ApiError> {
+    let limit = asked.limit.unwrap_or(PAGE).min(MAX_PAGE);
+    let page = PageRequest::new(asked.after, limit);
+    Ok(Json(
+        state.engine.request_views().list(&caller, &page).await?,
+    ))
+}
 
 /// Send a request.
 ///

@@ -450,6 +450,33 @@ const LOOKUPS: &[(&str, &str)] = &[
         "mission_assignment_by_mission",
     ),
     (
+        "SELECT * FROM notification WHERE state = 'pending' AND due_at <= 1
+         ORDER BY due_at, tenant_id, notification_id LIMIT 1",
+        "notification_due",
+    ),
+    (
+        "SELECT * FROM notification WHERE tenant_id = 'a' AND message_id = 'm'",
+        "notification_by_message",
+    ),
+    (
+        "SELECT * FROM notification WHERE tenant_id = 'a' AND channel = 'c' AND digest = 'd' AND state = 'pending'
+         ORDER BY created_at, notification_id",
+        "notification_by_digest",
+    ),
+    (
+        "SELECT * FROM notification WHERE tenant_id = 'a' AND (created_at, notification_id) < (1, 'n')
+         ORDER BY created_at DESC, notification_id DESC",
+        "notification_by_time",
+    ),
+    (
+        "SELECT * FROM notification WHERE settled_at < 1 ORDER BY settled_at",
+        "notification_settled",
+    ),
+    (
+        "SELECT * FROM used_signature WHERE expires_at <= 1 ORDER BY expires_at",
+        "used_signature_by_expiry",
+    ),
+    (
         "SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c' AND user_id = 'u'",
         "PRIMARY KEY (tenant_id=? AND user_id=? AND credential=?)",
     ),
@@ -461,6 +488,23 @@ const LOOKUPS: &[(&str, &str)] = &[
         "SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c'
          AND (connected_at, user_id) < (1, 'u') ORDER BY connected_at DESC, user_id DESC",
         "connected_account_by_time",
+    ),
+    (
+        "SELECT * FROM console_session WHERE hash = x'00'",
+        "console_session_by_hash",
+    ),
+    (
+        "SELECT * FROM console_session WHERE tenant_id = 'a' AND hash = x'00'",
+        "PRIMARY KEY (tenant_id=? AND hash=?)",
+    ),
+    (
+        "SELECT hash FROM console_session WHERE tenant_id = 'a' AND user_id = 'u'
+         ORDER BY created_at DESC, hash DESC LIMIT 1000 OFFSET 20",
+        "console_session_by_user",
+    ),
+    (
+        "SELECT tenant_id, hash FROM console_session WHERE ends_at <= 1 LIMIT 1000",
+        "console_session_by_end",
     ),
     (
         "SELECT * FROM route_example WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND CAST(NULL AS text) IS NULL AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",

@@ -266,6 +266,7 @@ pub(super) fn references(input: &[u8]) -> Verdict {
     let bindings = Bindings {
         parameters: &VALUES,
         outputs: &OUTPUTS,
+        item: None,
     };
     let filled = resolve(&value, bindings, &mut FillBudget::with_limit(JSON_MEMORY));
     if let Ok(filled) = &filled {

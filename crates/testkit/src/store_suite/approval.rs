@@ -118,6 +118,25 @@ pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
+/// A pending approval may change its body; its run waits on, and a decision that came first stays.
+pub async fn ruling_28_an_escalation_leaves_the_approval_pending(store: &dyn Store) -> Outcome {
+    create_waiting_run(store, 1, 1).await?;
+    let acme = sample::tenant("acme")?;
+    let escalate = || step(1, ApprovalState::Pending, ApprovalState::Pending);
+    store
+        .decide_approval(&acme, escalate(), vec![], vec![])
+        .await?;
+    assert_eq!(state(store, 1).await?, ApprovalState::Pending);
+    let found = store.approval(&acme, &id(1)).await?.ok_or("no approval")?;
+    assert_eq!(found.record.body, escalate().body);
+    assert_eq!(super::journal::claim(store, "w", 10, 9).await?, []);
+    let agree = step(1, ApprovalState::Pending, ApprovalState::Approved);
+    store.decide_approval(&acme, agree, vec![], vec![]).await?;
+    let late = store.decide_approval(&acme, escalate(), vec![], vec![]);
+    assert_refused!(late.await, StoreError::Refused { .. });
+    Ok(())
+}
+
 /// A decision is recorded with its evidence, or neither is.
 pub async fn b000_19_a_decision_is_recorded_with_its_evidence(store: &dyn Store) -> Outcome {
     create_waiting_run(store, 1, 1).await?;

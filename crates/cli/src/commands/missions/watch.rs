@@ -94,6 +94,8 @@ fn is_still(mission: &Value) -> anyhow::Result<bool> {
         | RunStatus::Incomplete
         | RunStatus::Failed
         | RunStatus::Aborted
+        | RunStatus::Rejected
+        | RunStatus::Denied
         | RunStatus::BudgetExceeded
         | RunStatus::RolledBack
         | RunStatus::RollbackFailed => true,

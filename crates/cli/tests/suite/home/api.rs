@@ -146,6 +146,26 @@ impl Api {
         Answer { status, body }
     }
 
+    /// An answer, with the cookies that it sets.
+    pub(crate) fn call_with_cookies(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> (Answer, Vec<String>) {
+        let response = self.respond(method, path, headers, body);
+        let cookies = response.headers().get_all("set-cookie").iter();
+        let cookies = cookies.map(|cookie| cookie.to_str().unwrap().to_owned());
+        let cookies = cookies.collect();
+        let status = response.status().as_u16();
+        let mut text = String::new();
+        let mut body = response.into_body().into_reader();
+        body.read_to_string(&mut text).unwrap();
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        (Answer { status, body }, cookies)
+    }
+
     /// A header of the response to a GET.
     pub(crate) fn header_of(&self, path: &str, name: &str) -> Option<String> {
         let response = self.respond("GET", path, &[], Vec::new());

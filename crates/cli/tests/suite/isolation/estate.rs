@@ -31,7 +31,7 @@ pub(crate) const KEYS: [(&str, &str, &str, &str); 5] = [
 ];
 
 /// Fields for ids that belong to a user of the tenant.
-const OF_A_USER: [&str; 14] = [
+const OF_A_USER: [&str; 15] = [
     "runs",
     "run",
     "run_id",
@@ -45,6 +45,7 @@ const OF_A_USER: [&str; 14] = [
     "mission-assignments",
     "diff",
     "requests",
+    "schedules",
     "sessions",
 ];
 
@@ -60,6 +61,11 @@ const PROMPT: &str = "prompt_id: reliability.worker\ndomain: reliability\ntitle:
 const CREDENTIAL: &str = "\n[credentials.tenants.acme.definitions.acme-vault]\nkind = \"authorization_code\"\n\
     hosts = [\"vault.example.com\"]\nauthorization_url = \"https://vault.example.com/authorize\"\n\
     token_url = \"https://vault.example.com/token\"\nclient_id = \"charter\"\n";
+
+/// A channel of this tenant alone, at an address that is not granted, so that nothing is sent.
+const CHANNEL: &str = "\n[notifications.tenants.acme.channels.acme-hook]\nkind = \"webhook\"\n\
+    url = \"https://127.0.0.1:9/hook\"\nsecrets = [{ variable = \"ACME_HOOK\" }]\n";
+const CHANNEL_SECRET: &str = "whsec_plJ3nmyCDGBKInavdOK15jsl3jVB2m4jVB2m4jVB2m4=";
 
 /// The ids of a tenant, by the path parameter or field that takes them.
 pub(crate) type KnownIds = BTreeMap<&'static str, Vec<String>>;
@@ -108,18 +114,21 @@ impl Estate {
         let home = Home::with_keys(&KEYS)
             .with("CHARTER_LENSES__EGRESS", site.address())
             .with("CHARTER_TOOLS__CLIENT_TOOLS", "executor")
-            .with("CHARTER_TOOLS__EXECUTOR_LEASE_MS", "600000");
+            .with("CHARTER_TOOLS__EXECUTOR_LEASE_MS", "600000")
+            .with("ACME_HOOK", CHANNEL_SECRET);
         let file = home.path("config.toml");
         let text = std::fs::read_to_string(&file).unwrap();
-        let text = text.replace("role = ", "tier = \"advanced\"\nrole = ") + CREDENTIAL;
+        let text = text.replace("role = ", "tier = \"advanced\"\nrole = ") + CREDENTIAL + CHANNEL;
         std::fs::write(&file, text).unwrap();
         let server = home.serve();
         let service = Service::start();
         let ann = server.key("ann");
         ann.register(&package(&service, &site));
         let mut known = catalogue();
+        add(&mut known, &["channels", "channel"], "acme-hook");
         defined(&ann, &mut known);
         asked(&ann, &mut known);
+        scheduled(&ann, &mut known);
         change(&server, &mut known);
         missions(&ann, &server.key("bob"), &mut known);
         assigned(&ann, &mut known);
@@ -307,6 +316,21 @@ fn asked(ann: &Api, known: &mut KnownIds) {
     for id in ids(&evidence["entries"], "id") {
         add(known, &["evidence", "proof", "evidence_id"], id);
     }
+}
+
+/// A schedule that does not fire.
+fn scheduled(ann: &Api, known: &mut KnownIds) {
+    let schedule = json!({
+        "schedule_id": "reliability.look_later", "title": format!("Looks later. {MARK}"),
+        "when": {"at": "2999-01-01T00:00:00Z"}, "run": {"skill": SKILL},
+    });
+    let order = json!({"schedule": schedule});
+    ann.post("/v1/schedules", &order).expect(201);
+    add(
+        known,
+        &["schedules", "schedule_id"],
+        "reliability.look_later",
+    );
 }
 
 /// A playbook's run that waits for an approval, and one that waits for a confirmation.

@@ -23,6 +23,10 @@ pub(super) fn of(operation: &str, known: &KnownIds) -> Vec<Option<Value>> {
         })],
         "register_package" | "diff_package" | "validate_package" => vec![package(id("tool"))],
         "start_run" => vec![plan(id("tool"))],
+        "enable_schedule" => vec![json!({"schedule": {
+            "schedule_id": "reliability.mine", "title": "Mine", "when": {"at": "2999-01-01T00:00:00Z"},
+            "run": {"skill": id("skill")},
+        }})],
         "register_tool" => vec![definition(id("tool_definition"))],
         "invoke_tool" => vec![call(id("tool_definition"))],
         "release_mission_assignment" => vec![json!({"lease_id": id("assignment_lease")})],

@@ -109,6 +109,7 @@ mod tests {
         let bindings = Bindings {
             parameters: &Map::new(),
             outputs: &std::collections::BTreeMap::new(),
+            item: None,
         };
         let values = arguments.resolve(bindings, &mut FillBudget::with_limit(10_000));
         Value::Object(values.unwrap())

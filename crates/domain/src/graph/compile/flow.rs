@@ -7,8 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::agentic::plan::OnStepFailure;
+use charter_contract::for_each::ForEach;
 use charter_contract::ids::StepId;
 use charter_contract::parameter::Parameter;
+use charter_contract::placeholder::ITEM;
 use charter_contract::violation::Report;
 use serde_json::{Map, Value};
 
@@ -46,6 +48,7 @@ pub(super) struct PlanStepSource<'d> {
     pub(super) id: StepId,
     pub(super) tool: &'d str,
     pub(super) parameters: &'d Map<String, Value>,
+    pub(super) for_each: Option<ForEach>,
     pub(super) dependencies: Vec<StepId>,
     pub(super) condition: Option<Claim<'d>>,
     pub(super) retries: u64,
@@ -202,7 +205,7 @@ fn compile_step(
         timeout_ms: step.timeout_ms,
         ..Step::new(
             step.id.clone(),
-            call.action,
+            call.action.repeated(step.for_each.as_ref()),
             match flow.on_failure {
                 OnStepFailure::AbortPlan | OnStepFailure::ExecuteFallback => AfterFailure::Abort,
                 OnStepFailure::ContinuePlan => AfterFailure::Continue,
@@ -255,7 +258,13 @@ fn entry(
         claims.insert(target.clone(), *on);
     }
     let parameters = format!("{here}/parameters");
-    for (source, pointer) in calls.referred(step.parameters, &parameters, report) {
+    let mut referred = calls.referred(step.parameters, &parameters, report);
+    if let Some(for_each) = &step.for_each {
+        referred.retain(|(source, _)| source.as_str() != ITEM);
+        let items = Map::from_iter([("items".to_owned(), for_each.items.clone())]);
+        referred.extend(calls.referred(&items, &format!("{here}/for_each"), report));
+    }
+    for (source, pointer) in referred {
         if !is_known(flow, &source, &pointer, report) {
             continue;
         }

@@ -89,6 +89,7 @@ fn written(stage: &Stage) -> PlanStepSource<'_> {
         id: stage.id.clone(),
         tool: stage.tool.as_ref(),
         parameters: &stage.parameters,
+        for_each: stage.for_each.clone(),
         dependencies: stage.dependencies.clone(),
         condition: stage.condition.as_ref().and_then(claim),
         retries: retry.map_or(0, |retry| retry.max_attempts.get()),

@@ -62,6 +62,8 @@ fn written(step: &PlanStep) -> PlanStepSource<'_> {
         id: StepId::from(&step.id),
         tool: &step.tool,
         parameters: &step.parameters,
+        // The contract ensures that the field can be read.
+        for_each: step.for_each().ok().flatten(),
         dependencies: step
             .dependencies
             .iter()

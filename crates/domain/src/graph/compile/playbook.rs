@@ -4,6 +4,7 @@
 use charter_contract::catalogue::playbook::{Playbook, PlaybookScript, PlaybookStep, RollbackStep};
 use charter_contract::catalogue::vocabulary::{OnFailure, StepType};
 use charter_contract::ids::{Label, ScriptId, StepId};
+use charter_contract::placeholder::ITEM;
 use serde_json::{Map, Value};
 
 use super::{referred, successes};
@@ -58,13 +59,25 @@ fn forward(
         add_used(&mut parameters, &script.params_used);
         add_reads(&mut parameters, &step.step_id, script)?;
     }
-    let mut edges = successes(referred(&step.step_id, &parameters)?);
+    let mut needed = referred(&step.step_id, &parameters)?;
+    if let Some(for_each) = &step.for_each {
+        needed.retain(|source| source.as_str() != ITEM);
+        let items = Map::from_iter([("for_each".to_owned(), for_each.items.clone())]);
+        needed.extend(referred(&step.step_id, &items)?);
+    }
+    let mut edges = successes(needed);
     if let Some(before) = before.filter(|before| edges.iter().all(|edge| edge.from != **before)) {
         edges.push(Edge {
             from: before.clone(),
             on: EdgeCondition::Settled,
         });
     }
+    let call = StepAction::Call {
+        tool: step.tool_id.clone(),
+        arguments: Arguments::Template(parameters),
+        script: script.map(name_of).transpose()?,
+        writes: step.step_type == StepType::Write,
+    };
     Ok(Step {
         entry: Entry {
             edges,
@@ -77,12 +90,7 @@ fn forward(
         timeout_ms: step.timeout_ms.map_or(0, |limit| limit.get()),
         ..Step::new(
             step.step_id.clone(),
-            StepAction::Call {
-                tool: step.tool_id.clone(),
-                arguments: Arguments::Template(parameters),
-                script: script.map(name_of).transpose()?,
-                writes: step.step_type == StepType::Write,
-            },
+            call.repeated(step.for_each.as_ref()),
             after_failure(step),
         )
     })

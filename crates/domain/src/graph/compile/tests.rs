@@ -8,6 +8,7 @@
 mod driven;
 mod properties;
 mod refused;
+mod repeated;
 mod scripts;
 mod trees;
 

@@ -6,6 +6,7 @@ use charter_contract::catalogue::guardrail::Guardrail;
 use charter_contract::catalogue::lens::{DomainLens, LensSourceType};
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::prompt::PromptTemplate;
+use charter_contract::catalogue::schedule::{Schedule, ScheduleTiming};
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::{Implementation, Tool};
 use serde_json::Value;
@@ -14,6 +15,7 @@ use super::super::{Package, Problem, WithLocation};
 use crate::expression::{Budget, Condition, Roots};
 use crate::graph::{self, GraphError, StepGraph};
 use crate::jq::Filter;
+use crate::schedule::CronSchedule;
 use crate::{console_link, script, template};
 
 pub(super) fn problems(document: &WithLocation<Document>, package: &Package) -> Vec<Problem> {
@@ -37,6 +39,7 @@ pub(super) fn problems(document: &WithLocation<Document>, package: &Package) -> 
             let scripts = script_faults(playbook).into_iter();
             scripts.chain(size).chain(filter).collect()
         }
+        Document::Schedule(schedule) => schedule_faults(schedule),
         // Cedar is checked against the tools in view, in `policies`.
         Document::Policy(_)
         | Document::MissionType(_)
@@ -62,6 +65,24 @@ struct Fault {
     pointer: String,
     keyword: &'static str,
     message: String,
+}
+
+/// Times that an expression never reaches, and time zones that do not exist, are refused at registration.
+fn schedule_faults(schedule: &Schedule) -> Vec<Fault> {
+    match &schedule.when {
+        ScheduleTiming::Cron(timing) => match CronSchedule::parse(timing) {
+            Ok(_) => Vec::new(),
+            Err(error) => vec![fault(
+                format!("/when/cron{}", error.pointer()),
+                "cron",
+                error,
+            )],
+        },
+        ScheduleTiming::EveryS(_)
+        | ScheduleTiming::At(_)
+        | ScheduleTiming::Webhook(_)
+        | ScheduleTiming::Finding(_) => Vec::new(),
+    }
 }
 
 fn fault(

@@ -9,7 +9,7 @@ use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::graph::GraphEdge;
 use charter_contract::catalogue::playbook::{Playbook, SafetyClass};
 use charter_contract::catalogue::skill::Skill;
-use charter_contract::catalogue::tool::ToolClass;
+use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::StepType;
 use charter_contract::ids::StepId;
 
@@ -26,12 +26,13 @@ pub(super) fn problems(document: &WithLocation<Document>, after: &View) -> Vec<P
         Document::Agent(agent) => agent_misfits(agent, after),
         Document::GraphEdge(edge) => edge_misfits(edge, after),
         Document::MissionType(kind) => missions::misfits(kind, after),
-        Document::Tool(_)
-        | Document::Guardrail(_)
+        Document::Tool(tool) => preview_misfits(tool, after),
+        Document::Guardrail(_)
         | Document::Policy(_)
         | Document::DomainLens(_)
         | Document::Template(_)
         | Document::PromptTemplate(_)
+        | Document::Schedule(_)
         | Document::GraphNode(_)
         | Document::Domain(_) => Vec::new(),
     };
@@ -39,6 +40,25 @@ pub(super) fn problems(document: &WithLocation<Document>, after: &View) -> Vec<P
         .into_iter()
         .map(|(pointer, keyword, message)| Problem::at(&document.place, &pointer, keyword, message))
         .collect()
+}
+
+/// The tools that preview a write are readonly.
+fn preview_misfits(tool: &Tool, after: &View) -> Vec<Misfit> {
+    let Some(preview) = &tool.preview else {
+        return Vec::new();
+    };
+    let named = [("tool", &preview.tool), ("present", &preview.present)];
+    let misfits = named.into_iter().filter_map(|(field, id)| {
+        let found = after.tool(id.as_ref()?.as_ref())?;
+        let class = found.document().tool_class;
+        let message = format!(
+            "a write is previewed by readonly tools only; `{}` is {class}",
+            found.document().tool_id
+        );
+        let is_readonly = class == ToolClass::Readonly;
+        (!is_readonly).then(|| (format!("/preview/{field}"), "readonly", message))
+    });
+    misfits.collect()
 }
 
 /// B000-11: a skill's plan may use only readonly tools.

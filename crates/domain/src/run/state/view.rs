@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::Run;
 use crate::approval::Digest;
-use crate::graph::StepGraph;
+use crate::graph::{Step, StepGraph};
 use crate::guardrail::RequestTags;
-use crate::reference::Bindings;
+use crate::reference::{Bindings, ItemBinding};
 use crate::run::event::{DocumentPin, RunPrerequisites, TokenUsage};
 use crate::run::requesters::Requesters;
 use crate::run::standing::{RunOutcome, StepState};
@@ -153,6 +153,28 @@ impl Run {
         Bindings {
             parameters: &self.parameters,
             outputs: &self.steps.outputs,
+            item: None,
+        }
+    }
+
+    /// Returns the possible targets of references in the parameters of a step, including the item that the step is for.
+    #[must_use]
+    pub fn bindings_of<'r>(&'r self, step: &'r Step) -> Bindings<'r> {
+        let repeated = match &step.reverses {
+            Some(reversed) => self.graph().step(reversed),
+            None => Some(step),
+        };
+        let item = repeated.and_then(|repeated| {
+            let item = repeated.item.as_deref()?;
+            let reversed = step.reverses.is_some();
+            Some(ItemBinding {
+                value: &item.value,
+                reversed: reversed.then(|| (&item.of, self.outputs().get(&repeated.id))),
+            })
+        });
+        Bindings {
+            item,
+            ..self.bindings()
         }
     }
 

@@ -145,17 +145,23 @@ fn b000_18_an_interrupted_write_asks_anew_before_it_is_repeated() {
 fn b000_13_what_the_gate_refuses_never_begins() {
     let refused = ErrorKind::PermissionError;
     let codes = [
-        (RuleKind::Guardrail, "guardrail_blocked", refused),
-        (RuleKind::Policy, "policy_denied", refused),
-        (RuleKind::Permission, "permission_denied", refused),
+        (RuleKind::Guardrail, "guardrail_blocked", refused, "denied"),
+        (RuleKind::Policy, "policy_denied", refused, "denied"),
+        (
+            RuleKind::Permission,
+            "permission_denied",
+            refused,
+            "rolled_back",
+        ),
         // The only denial that ends with time.
         (
             RuleKind::RateLimit,
             "rate_limited",
             ErrorKind::ResourceError,
+            "rolled_back",
         ),
     ];
-    for (kind, code, failed_as) in codes {
+    for (kind, code, failed_as, outcome) in codes {
         let mut run = Driven::new(vec![write("w", &[])]);
         let events = run.begin_with("w", deny(kind)).unwrap();
         let RunEvent::StepRefused { failure, .. } = &events[0] else {
@@ -169,7 +175,7 @@ fn b000_13_what_the_gate_refuses_never_begins() {
             account: None,
         };
         assert_eq!(*failure, expected);
-        assert_eq!(run.outcome(), "rolled_back", "nothing was written");
+        assert_eq!(run.outcome(), outcome, "nothing was written");
     }
 }
 

@@ -164,7 +164,8 @@ fn b002_14_a_step_begins_as_its_next_attempt_under_its_key_and_allowed() {
 
 #[test]
 fn b002_14_what_is_refused_or_asked_is_what_the_gate_said() {
-    let mut run = Driven::new(vec![write("a", &[]), write("b", &["a"])]);
+    let later = read("b", &["a"], AfterFailure::Abort);
+    let mut run = Driven::new(vec![write("a", &[]), later]);
     let refusal = |step: &str, policy_decision| RunEvent::StepRefused {
         step: id(step),
         parameters: Map::new(),

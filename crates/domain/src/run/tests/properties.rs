@@ -289,7 +289,11 @@ fn waits_for_its_sources(run: &Driven, step: &Step) {
 
 /// After a stop, only handlers of failures begin in the forward direction.
 fn starts_nothing_after_a_stop(run: &Driven, step: &Step) {
-    let stops = position(run, |event| matches!(event, RunEvent::Stopping { .. }));
+    let is_failure = |cause: &StopCause| matches!(cause, StopCause::Failure { .. });
+    let stops = position(
+        run,
+        |event| matches!(event, RunEvent::Stopping { cause, .. } if !is_failure(cause)),
+    );
     let Some(stop) = stops.first() else { return };
     if step.reverses.is_some() {
         return;

@@ -277,7 +277,7 @@ fn b000_18_a_write_with_unknown_result_is_reported_as_left() {
     run.begin("late").unwrap();
     run.begin_with("refused", deny(RuleKind::Policy)).unwrap();
     run.fail_as("late", ErrorKind::TimeoutError).unwrap();
-    assert_eq!(run.outcome(), "rolled_back");
+    assert_eq!(run.outcome(), "denied");
 }
 
 /// A reversal is not a forward step: its failure is reported as a remaining write, and stops nothing.

@@ -212,6 +212,8 @@ fn next_actions(run: &RunView) -> Vec<String> {
         | RunStatus::Incomplete
         | RunStatus::Failed
         | RunStatus::Aborted
+        | RunStatus::Rejected
+        | RunStatus::Denied
         | RunStatus::BudgetExceeded
         | RunStatus::RolledBack
         | RunStatus::RollbackFailed => lines.push(format!("Its history: charter runs show {id}")),

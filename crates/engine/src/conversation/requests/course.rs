@@ -207,6 +207,7 @@ pub(super) fn domain_of_candidate(view: &View, candidate: &RoutedCandidate) -> O
         | DocumentKind::Domain
         | DocumentKind::Policy
         | DocumentKind::PromptTemplate
+        | DocumentKind::Schedule
         | DocumentKind::TagRecord
         | DocumentKind::Evidence => None,
     }

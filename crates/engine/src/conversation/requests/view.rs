@@ -47,7 +47,7 @@ pub struct RequestView {
 
 /// Recorded requests, as their users see them.
 pub struct RequestViewService {
-    store: SharedStore,
+    pub(super) store: SharedStore,
     pub(super) news: Arc<Notify>,
     pub(super) shutdown: CancellationToken,
     pub(super) request_results: Arc<RequestResultService>,
@@ -182,6 +182,6 @@ pub(crate) fn runs_of(asked: &ActiveRequest, classified: &Classification) -> Vec
     }
 }
 
-fn recorded<T: DeserializeOwned>(text: &str) -> Result<T, EngineError> {
+pub(super) fn recorded<T: DeserializeOwned>(text: &str) -> Result<T, EngineError> {
     decode_stored(text).map_err(|error| EngineError::internal("reading a recorded request", error))
 }

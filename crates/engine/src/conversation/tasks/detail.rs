@@ -173,6 +173,8 @@ impl TaskService {
             | RunStatus::Incomplete
             | RunStatus::Failed
             | RunStatus::Aborted
+            | RunStatus::Rejected
+            | RunStatus::Denied
             | RunStatus::BudgetExceeded
             | RunStatus::RolledBack
             | RunStatus::RollbackFailed => None,

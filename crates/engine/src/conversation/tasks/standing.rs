@@ -189,6 +189,8 @@ fn state_of_run(status: RunStatus) -> TaskState {
         RunStatus::Completed | RunStatus::Incomplete => TaskState::Completed,
         RunStatus::Aborted => TaskState::Canceled,
         RunStatus::Failed
+        | RunStatus::Rejected
+        | RunStatus::Denied
         | RunStatus::BudgetExceeded
         | RunStatus::RolledBack
         | RunStatus::RollbackFailed => TaskState::Failed,
@@ -229,6 +231,8 @@ mod tests {
             (RunStatus::Incomplete, TaskState::Completed),
             (RunStatus::Aborted, TaskState::Canceled),
             (RunStatus::Failed, TaskState::Failed),
+            (RunStatus::Rejected, TaskState::Failed),
+            (RunStatus::Denied, TaskState::Failed),
             (RunStatus::BudgetExceeded, TaskState::Failed),
             (RunStatus::RolledBack, TaskState::Failed),
             (RunStatus::RollbackFailed, TaskState::Failed),

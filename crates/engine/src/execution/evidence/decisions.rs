@@ -6,7 +6,7 @@ use charter_contract::catalogue::evidence::{
 };
 use charter_contract::ids::{EvidenceId, EvidenceRunId, IdError, Label};
 use charter_contract::text::Text;
-use charter_domain::approval::{Approval, ApprovalStatus, DecisionRecord};
+use charter_domain::approval::{Approval, ApprovalStatus, DecisionRecord, ListRemainder};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -23,6 +23,8 @@ struct Decision<'d> {
     decided: &'d DecisionRecord,
     /// The output of the call that the person reported.
     reported: Option<&'d Value>,
+    /// The approved part of a list, if not all of it.
+    remainder: Option<&'d ListRemainder>,
 }
 
 impl EvidenceService {
@@ -41,10 +43,22 @@ impl EvidenceService {
         let named = |error: IdError| EngineError::internal("recording a decision", error);
         let call = &approval.call;
         let name = format!("{APPROVALS}/{}", approval.approval_id);
-        let summary = format!(
-            "`{}` {} the call of `{}` in the step `{}` of the run `{}`.",
-            decision.decided.by, decision.word, call.tool, call.step, call.run_id
-        );
+        let by = &decision.decided.by;
+        let summary = match approval.list.len() {
+            0 => format!(
+                "`{by}` {} the call of `{}` in the step `{}` of the run `{}`.",
+                decision.word, call.tool, call.step, call.run_id
+            ),
+            all => {
+                let excluded = decision.remainder.map_or(0, |left| left.excluded.len());
+                format!(
+                    "`{by}` {} {} of {all} calls of the run `{}`.",
+                    decision.word,
+                    all.saturating_sub(excluded),
+                    call.run_id
+                )
+            }
+        };
         Ok(Some(EvidenceRecord {
             id: EvidenceId::derived(Uuid::new_v5(&call.run_id.uuid(), name.as_bytes())),
             schema_version: EvidenceSchemaVersion,
@@ -83,12 +97,14 @@ fn decision_of(state: &ApprovalStatus) -> Option<Decision<'_>> {
                 word: reported.map_or("approved", |_| "reported the result of"),
                 decided: &agreed.decided,
                 reported: reported.map(|reported| &reported.output),
+                remainder: agreed.remainder.as_ref(),
             })
         }
         ApprovalStatus::Rejected(decided) => Some(Decision {
             word: "rejected",
             decided,
             reported: None,
+            remainder: None,
         }),
         ApprovalStatus::Pending | ApprovalStatus::Lapsed => None,
     }
@@ -112,6 +128,15 @@ fn payload(approval: &Approval, decision: &Decision<'_>) -> Map<String, Value> {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
+    if !approval.list.is_empty() {
+        let calls = approval.list.iter();
+        let calls = calls.map(|call| json!({"step": call.step, "digest": call.digest()}));
+        payload.insert("calls".to_owned(), calls.collect());
+    }
+    if let Some(remainder) = decision.remainder {
+        payload.insert("excluded".to_owned(), json!(remainder.excluded));
+        payload.insert("approved_digest".to_owned(), json!(remainder.digest));
+    }
     let parameters = json!(call.parameters);
     if is_held_whole(&parameters) {
         payload.insert("parameters".to_owned(), parameters);

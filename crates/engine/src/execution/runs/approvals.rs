@@ -1,14 +1,18 @@
-//! Approvals of runs, as their driver and their readers need them. People's decisions are in [`decide`].
+//! Approvals of runs, as their driver and their readers need them. People's decisions are in [`decide`], and the plans
+//! that wait for a confirmation in [`confirmations`].
 
+mod confirmations;
 mod decide;
+mod escalate;
 
 use std::sync::Arc;
 
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
-use charter_domain::approval::{Approval, ApprovalStatus};
+use charter_domain::approval::{Approval, ApprovalStatus, ExactCall};
 use charter_domain::clock::Clock;
+use charter_domain::gate::RuleResult;
 use charter_domain::run::{ApprovalRequest, Run};
 use charter_store::SharedStore;
 use charter_store::approval::{
@@ -18,9 +22,11 @@ use charter_store::approval::{
 use charter_store::page::{MAX_PAGE, PageRequest};
 
 use super::Workspace;
+use crate::ground::settings::ApproverGroup;
 use crate::identity::keys::KeyService;
 use crate::{Caller, EngineError};
 
+pub use confirmations::PendingConfirmation;
 pub(crate) use decide::ApprovalParts;
 pub use decide::{ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService};
 
@@ -32,11 +38,22 @@ pub(crate) struct RunApprovals {
     store: SharedStore,
     clock: Arc<dyn Clock>,
     keys: Arc<KeyService>,
+    groups: Vec<ApproverGroup>,
 }
 
 impl RunApprovals {
-    pub(crate) fn new(store: SharedStore, clock: Arc<dyn Clock>, keys: Arc<KeyService>) -> Self {
-        Self { store, clock, keys }
+    pub(crate) fn new(
+        store: SharedStore,
+        clock: Arc<dyn Clock>,
+        keys: Arc<KeyService>,
+        groups: Vec<ApproverGroup>,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            keys,
+            groups,
+        }
     }
 
     /// Returns an approval, without a check of access.
@@ -123,30 +140,51 @@ impl RunApprovals {
         open.iter().map(lapse).collect()
     }
 
-    /// Builds the approval that a run requests.
+    /// Builds the approval that a run requests for a call, or for a list of calls with one approval id; `None` for an
+    /// empty list.
     pub(super) fn requested(
         &self,
         workspace: &Workspace,
         run: &Run,
-        asked: &ApprovalRequest,
-    ) -> Approval {
+        list: &[ApprovalRequest],
+    ) -> Option<Approval> {
+        let asked = list.first()?;
+        let calls: Vec<&ExactCall> = list.iter().map(|asked| &asked.call).collect();
+        let mut rules: Vec<RuleResult> = Vec::new();
+        for rule in list.iter().flat_map(|asked| asked.policy_decision.rules()) {
+            if !rules.contains(rule) {
+                rules.push(rule.clone());
+            }
+        }
+        let requesters = list.iter().flat_map(|asked| {
+            let requesters = run.requesters().of_step(&asked.step, run.graph());
+            requesters.into_iter()
+        });
         let destructive = workspace
             .playbook
             .as_ref()
             .is_some_and(|(_, class)| *class == SafetyClass::Destructive);
-        Approval {
+        let requested_at = self.clock.now();
+        let tenant = &workspace.tenant;
+        Some(Approval {
             approval_id: asked.approval.clone(),
-            tenant_id: workspace.tenant.clone(),
+            tenant_id: tenant.clone(),
+            digest: ExactCall::digest_of_list(&calls),
             call: asked.call.clone(),
-            digest: asked.digest.clone(),
-            rules: asked.policy_decision.rules().to_vec(),
+            list: match calls.as_slice() {
+                [_] => Vec::new(),
+                several => several.iter().map(|call| (*call).clone()).collect(),
+            },
+            destructive,
+            rules,
             requested_by: run.by().clone(),
-            requesters: run.requesters().of_step(&asked.step, run.graph()),
-            requested_at: self.clock.now(),
+            requesters: requesters.collect(),
+            requested_at,
             expires_at: asked.expires_at,
             four_eyes: destructive || self.keys.four_eyes(),
+            escalation: self.escalation(tenant, requested_at, asked.expires_at),
             state: ApprovalStatus::Pending,
-        }
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 mod awaiting;
 mod begin;
 mod lifecycle;
+mod listing;
 mod turns;
 mod values;
 mod writing;
@@ -31,7 +32,6 @@ use tracing::{Instrument, Span};
 
 use self::turns::RateLimitQueue;
 use self::writing::RunOwnership;
-use super::approvals;
 use super::drivers::DriverMessage;
 use super::effect::{Prepared, StepEnd, failure};
 use super::evidence::Examination;
@@ -62,6 +62,10 @@ struct RunDriver<'e> {
     approvals: Vec<ApprovalChange>,
     /// Approvals that were granted during a pause and cannot be used before it ends.
     set_aside: BTreeSet<ApprovalId>,
+    /// Steps whose approval is requested when no other step is running.
+    postponed: BTreeSet<StepId>,
+    /// When an approval that the run waits for goes to the next group of approvers.
+    escalates_at: Option<Timestamp>,
     /// Artifacts of the run's mission that are not durable yet.
     artifacts: Vec<ArtifactRecord>,
     /// The memory of outputs that are not durable yet.
@@ -106,9 +110,12 @@ impl RunDriver<'_> {
             }
             let has_come = |moment| self.runs.deadlines.is_due(moment);
             let waiting = self.turns.waiting(has_come);
-            let next = match waiting.is_empty() {
+            let is_busy = !in_flight.is_empty() || !waiting.is_empty();
+            let held = &waiting | &self.postponed(is_busy);
+            let has_come = |moment| self.runs.deadlines.is_due(moment);
+            let next = match held.is_empty() {
                 true => self.folded.run.next(&in_hand, has_come),
-                false => self.folded.run.next(&(&in_hand | &waiting), has_come),
+                false => self.folded.run.next(&(&in_hand | &held), has_come),
             };
             match next {
                 Next::Ended => {
@@ -137,7 +144,7 @@ impl RunDriver<'_> {
                     self.make_room().await?;
                 }
                 Next::Start(steps) => {
-                    for effect in self.begin_steps(&steps).await? {
+                    for effect in self.begin_steps(&steps, is_busy).await? {
                         in_hand.insert(effect.call().step.clone());
                         in_flight.push(self.start_effect(effect));
                     }
@@ -401,22 +408,21 @@ impl RunDriver<'_> {
     fn apply_events_at(&mut self, events: Vec<RunEvent>, at: Timestamp) -> Result<(), EngineError> {
         for event in events {
             if let RunEvent::ApprovalRequested(asked) = &event {
-                self.folded.asked = true;
-                let approval =
-                    self.runs
-                        .approvals
-                        .requested(&self.pinned.workspace, &self.folded.run, asked);
-                let record = approvals::record(&approval)?;
-                self.approvals.push(ApprovalChange::Ask(record));
+                self.ask_for(std::slice::from_ref(&**asked))?;
             }
-            let unwritten = PendingEvent::new(&event, at)?;
-            if let Some((history, _)) = &mut self.results {
-                history.push(at, event.clone());
-            }
-            let folded = self.folded.run.apply(event, at);
-            folded.map_err(|error| EngineError::internal("folding an event", error))?;
-            self.unwritten.push(unwritten);
+            self.fold_event(event, at)?;
         }
+        Ok(())
+    }
+
+    fn fold_event(&mut self, event: RunEvent, at: Timestamp) -> Result<(), EngineError> {
+        let unwritten = PendingEvent::new(&event, at)?;
+        if let Some((history, _)) = &mut self.results {
+            history.push(at, event.clone());
+        }
+        let folded = self.folded.run.apply(event, at);
+        folded.map_err(|error| EngineError::internal("folding an event", error))?;
+        self.unwritten.push(unwritten);
         Ok(())
     }
 }

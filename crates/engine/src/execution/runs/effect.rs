@@ -11,12 +11,11 @@ use std::time::Duration;
 use charter_contract::bounds::{JSON_MEMORY, RUN_MEMORY};
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::policy::RunKind;
-use charter_contract::catalogue::tool::{Implementation, Tool, ToolClass};
+use charter_contract::catalogue::tool::{DRY_RUN, Implementation, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::filling::FillBudget;
 use charter_contract::ids::{PlaybookId, ScriptId, StepId, TenantId, ToolId, UserId};
-use charter_contract::parameter::ParameterType;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Digest, ExactCall};
 use charter_domain::catalogue::CatalogueEntry;
@@ -43,9 +42,6 @@ use crate::identity::credentials::CallSecrets;
 
 pub(crate) use analysis::{AnalysisDone, AnalysisOrder, AnalysisWork};
 pub(crate) use stages::{StageFailure, StageResult, StageRunner, StageWork};
-
-/// The parameter by which a tool declares that it supports dry runs.
-const DRY_RUN: &str = "dry_run";
 
 /// A tool as a run pinned it, with the files of its package.
 #[derive(Debug, Clone)]
@@ -223,7 +219,7 @@ impl Workspace {
             return Err(missing(format!("the step `{}` calls nothing", step.id)));
         };
         let called = self.called(step).map_err(missing)?;
-        let given = resolved(run, arguments)?;
+        let given = resolved(run, step, arguments)?;
         let call = self
             .exact(run, step, called, given)
             .map_err(|error| failure(ErrorKind::InputError, error.code, error.to_string()))?;
@@ -300,7 +296,7 @@ impl Workspace {
             script,
             writes,
             ..
-        } = &step.action
+        } = step.action.each()
         else {
             return Err(format!("the step `{}` calls nothing", step.id));
         };
@@ -329,7 +325,7 @@ impl Workspace {
     ) -> Result<Option<ExactCall>, EngineError> {
         let document = &called.tool.entry.document;
         if run.is_dry_run() && called.writes {
-            if called.script.is_some() || !knows_dry_run(document) {
+            if called.script.is_some() || !document.supports_dry_run() {
                 return Ok(None);
             }
             given.insert(DRY_RUN.to_owned(), Value::Bool(true));
@@ -348,16 +344,6 @@ impl Workspace {
     }
 }
 
-/// Returns whether a tool supports dry runs: it declares the parameter `dry_run` and changes nothing when that is true.
-/// The declaration of an MCP server is not trusted for this.
-fn knows_dry_run(tool: &Tool) -> bool {
-    if let Some(Implementation::Mcp { .. }) = &tool.implementation {
-        return false;
-    }
-    let mut declared = tool.parameters().iter();
-    declared.any(|p| p.name.as_ref() == DRY_RUN && p.kind == ParameterType::Boolean)
-}
-
 fn timeout(step: &Step, tool: &Tool) -> Duration {
     let own = tool
         .timeout_ms
@@ -371,10 +357,14 @@ fn timeout(step: &Step, tool: &Tool) -> Duration {
 }
 
 /// Returns the resolved arguments of a step.
-fn resolved(run: &Run, arguments: &Arguments) -> Result<Map<String, Value>, StepFailure> {
+fn resolved(
+    run: &Run,
+    step: &Step,
+    arguments: &Arguments,
+) -> Result<Map<String, Value>, StepFailure> {
     let left = RUN_MEMORY.saturating_sub(run.memory());
     let mut filling = FillBudget::with_limit(left.min(JSON_MEMORY));
-    let values = arguments.resolve(run.bindings(), &mut filling);
+    let values = arguments.resolve(run.bindings_of(step), &mut filling);
     values.map_err(|error| {
         let code = ErrorCode::InvalidParameters;
         failure(ErrorKind::InputError, code, error.to_string())

@@ -200,6 +200,10 @@ impl<'h> OpenCall<'h> {
                 self.grown.extend(grown.map(|step| (&step.id, step)));
                 return self.succeeded(entry, step, output, source);
             }
+            RunEvent::StepExpanded { growth, .. } => {
+                let items = growth.steps.iter();
+                self.grown.extend(items.map(|step| (&step.id, step)));
+            }
             RunEvent::ParametersGiven { .. }
             | RunEvent::Confirmed { .. }
             | RunEvent::StepRefused { .. }

@@ -11,7 +11,7 @@ use charter_domain::gate::{
 };
 use charter_domain::graph::{PlanSource, Step};
 use charter_domain::guardrail::ApplicableGuardrail;
-use charter_domain::policy::{PolicyQuestion, Principal, RunFacts};
+use charter_domain::policy::{PolicyDecision, PolicyQuestion, Principal, RunFacts};
 use charter_domain::rate_limit::{BucketLevel, RateLimitExceeded};
 use charter_domain::run::Run;
 
@@ -30,7 +30,8 @@ pub(crate) struct ExplainedDecision {
     pub(crate) facts: RunFacts,
 }
 
-/// When policy is asked. It comes after all approvals, because a rule may look at the approvers.
+/// When policy is asked. It comes after all approvals, because a rule may look at the approvers. A denial that does not
+/// depend on them comes before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PolicyTiming {
     /// No policy governs the tool.
@@ -62,7 +63,7 @@ impl Workspace {
         let decided = gate::decide(&self.question(run, step, tool, call));
         match self.policy_turn(run, call, &decided, now) {
             PolicyTiming::Never => decided.under(self.ungoverned(step, tool)),
-            PolicyTiming::OnceApproved => decided,
+            PolicyTiming::OnceApproved => self.before_approval(run, tool, call, decided, now),
             PolicyTiming::Now => {
                 let facts = self.facts(run, call, &decided, now);
                 let said = self
@@ -110,7 +111,7 @@ impl Workspace {
                 if phase == RulePhase::Now {
                     decided.under(PolicyAnswer::from(&said))
                 } else {
-                    decided
+                    self.before_approval(run, tool, call, decided, now)
                 }
             }
         };
@@ -227,6 +228,29 @@ impl Workspace {
                 .collect(),
             approvals: run.steps().approvals() as u64,
             calls: run.steps().calls(),
+        }
+    }
+
+    /// Returns the decision about a call that a person has to approve first. Policies that deny it under any approver are
+    /// asked before that person.
+    fn before_approval(
+        &self,
+        run: &Run,
+        tool: &Tool,
+        call: &ExactCall,
+        decided: GateDecision,
+        now: Timestamp,
+    ) -> GateDecision {
+        let facts = self.facts(run, call, &decided, now);
+        let facts = RunFacts {
+            approvers: vec![self.by.clone()],
+            approvals: facts.approvals + 1,
+            ..facts
+        };
+        let question = self.policy_question(run, tool, call, &facts);
+        match self.policies.denies_under_any_approver(&question) {
+            Some(denial) => decided.under(PolicyAnswer::from(&PolicyDecision::Deny(denial))),
+            None => decided,
         }
     }
 

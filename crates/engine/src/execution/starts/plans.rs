@@ -173,7 +173,10 @@ impl RunStartService {
                 given
             }
         };
+        // Each write of an unregistered plan needs an approval. If that is a decision on the whole plan, a confirmation
+        // before it would be a second one.
         let writes = graph.all_steps().any(Step::writes);
+        let confirm = writes && dry_run == DryRun::No && !graph.has_only_known_writes();
         let title = graph
             .source()
             .map(|source| format!("{} {}", source.noun(), source.id()));
@@ -190,7 +193,7 @@ impl RunStartService {
             parameters: values,
             dry_run: dry_run == DryRun::Yes,
             opening: RunPrerequisites {
-                confirm: writes && dry_run == DryRun::No,
+                confirm,
                 ..RunPrerequisites::default()
             },
             tags: self.tags.of_request(caller, None, None)?,

@@ -50,6 +50,27 @@ impl RunStartService {
         self.start_once(caller, ordered, new).await
     }
 
+    /// Starts a run of a playbook that waits for a person's confirmation, however safe the playbook is. A repeated request
+    /// with the same key finds its run.
+    ///
+    /// # Errors
+    /// As for [`RunStartService::start_playbook`].
+    pub(crate) async fn propose_playbook(
+        &self,
+        caller: &Caller,
+        playbook: &PlaybookId,
+        given: &Map<String, Value>,
+        key: &IdempotencyKey,
+    ) -> Result<RunStarted, EngineError> {
+        let named = key.id(caller, "propose_playbook");
+        let ordered = self.ordered(caller, Some(named)).await?;
+        self.check_definitions(caller, playbook).await?;
+        let run_id = ordered.run_id.clone();
+        let mut new = self.playbook_run(caller, playbook, given, DryRun::No, run_id)?;
+        new.opening.confirm = !new.dry_run;
+        self.start_once(caller, ordered, new).await
+    }
+
     /// Starts a run of a playbook and drives it as far as possible without a person. Returns the outcome, if it has
     /// ended.
     ///

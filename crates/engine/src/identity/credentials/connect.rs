@@ -4,26 +4,21 @@
 //! complete it. So a user who follows the link of another user's connection connects nothing.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use charter_contract::bounds::CONNECTION_WAIT_MS;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, TenantId, UserId};
-use charter_contract::json::{self, Profile};
-use charter_contract::time::Timestamp;
-use charter_effects::{AuthorizationRequest, BoundClient, OAuthClient, OAuthFault, TokenGrant};
+use charter_effects::{BoundClient, OAuthClient, OAuthFault};
 use charter_store::connected_account::{AccountKey, ConnectedAccount};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use super::form::{ConnectionCode, ConnectionOrder, ConnectionStart, CredentialView};
+use super::form::{ConnectionOrder, ConnectionStart, CredentialView};
 use super::shared_token::{PreparedCredential, failed};
 use super::stored_tokens::{StoredTokens, end_of};
 use super::{CredentialService, about, account_key};
 use crate::ground::credentials::CredentialKind;
-use crate::ground::moments;
+use crate::identity::authorization_code::{
+    AuthorizationFlow, ConnectionCode, NewAuthorization, PendingAuthorization, StateFault,
+};
 use crate::{Caller, EngineError, Role};
 
 /// The context of a sealed connection.
@@ -31,16 +26,13 @@ const CONNECTION: &str = "connection";
 /// The path of the console to which an authorization server sends a browser back.
 const RETURN_PATH: &str = "/console/connected";
 
-/// A started connection, as its state holds it.
+/// The account that a started connection is for.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PendingConnection {
+struct ConnectionSubject {
     tenant: TenantId,
     user: UserId,
     credential: Label,
-    verifier: String,
-    redirect_uri: String,
-    expires_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     client: Option<BoundClient>,
 }
@@ -65,35 +57,23 @@ impl CredentialService {
             Some(bound) => client.bound_as(bound),
             None => client.clone(),
         };
-        let verifier = verifier()?;
-        let wait = Duration::from_millis(u64::try_from(CONNECTION_WAIT_MS).unwrap_or(u64::MAX));
-        let expires_at = moments::after(self.now(), wait);
-        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
-        let pending = PendingConnection {
-            tenant: caller.tenant.clone(),
-            user: caller.user.clone(),
-            credential: name.clone(),
-            verifier,
-            redirect_uri: redirect_uri.clone(),
-            expires_at,
-            client: bound,
-        };
-        let pending = serde_json::to_vec(&pending)
-            .map_err(|error| EngineError::internal("writing the state of a connection", error))?;
-        let request = AuthorizationRequest {
-            redirect_uri: redirect_uri.clone(),
-            state: self.keys()?.seal_text(CONNECTION, &pending)?,
-            code_challenge: challenge,
-        };
-        let url = self
-            .ports
-            .servers
-            .authorization_url(&client, &request)
-            .await;
-        Ok(ConnectionStart {
-            authorization_url: url.map_err(|failure| failed(&failure))?,
+        let new = NewAuthorization {
+            client: &client,
             redirect_uri,
-            expires_at,
+            nonce: None,
+            subject: ConnectionSubject {
+                tenant: caller.tenant.clone(),
+                user: caller.user.clone(),
+                credential: name.clone(),
+                client: bound,
+            },
+        };
+        let started = self.connection_flow()?.start(new, self.now()).await?;
+        let started = started.map_err(|failure| failed(&failure))?;
+        Ok(ConnectionStart {
+            authorization_url: started.url,
+            redirect_uri: started.redirect_uri,
+            expires_at: started.expires_at,
         })
     }
 
@@ -125,17 +105,12 @@ impl CredentialService {
         let client = connectable(&credential, name)?;
         let pending = self.pending(caller, name, &code.state)?;
         let before = StoredTokens {
-            client: pending.client,
+            client: pending.subject.client.clone(),
             ..StoredTokens::default()
         };
         let client = before.client(client);
-        let grant = TokenGrant::AuthorizationCode {
-            code: code.code,
-            verifier: pending.verifier,
-            redirect_uri: pending.redirect_uri,
-            issuer: code.iss,
-        };
-        let issued = self.ports.servers.request_token(&client, &grant).await;
+        let flow = self.connection_flow()?;
+        let issued = flow.redeem(&client, &pending, code).await;
         let issued = issued.map_err(|failure| match failure.fault {
             OAuthFault::Refused | OAuthFault::Forbidden => {
                 let message =
@@ -230,32 +205,37 @@ impl CredentialService {
         }
     }
 
+    /// The flow by which accounts are connected.
+    fn connection_flow(&self) -> Result<AuthorizationFlow<'_>, EngineError> {
+        Ok(AuthorizationFlow {
+            servers: self.ports.servers.as_ref(),
+            keys: self.keys()?,
+            purpose: CONNECTION,
+        })
+    }
+
     /// Opens the state of a connection that the caller started.
     fn pending(
         &self,
         caller: &Caller,
         name: &Label,
         state: &str,
-    ) -> Result<PendingConnection, EngineError> {
-        let refused = |why: &str| {
+    ) -> Result<PendingAuthorization<ConnectionSubject>, EngineError> {
+        let refusal = |why: &str| {
             let message = format!("the connection of the account `{name}` {why}; start it again");
-            Err(EngineError::new(ErrorCode::InvalidRequest, message))
+            EngineError::new(ErrorCode::InvalidRequest, message)
         };
-        let Some(opened) = self.keys()?.open_text(CONNECTION, state) else {
-            return refused("was not started here");
-        };
-        let Ok(pending) = json::decode::<PendingConnection>(&opened, Profile::NOTICE) else {
-            return refused("was started by another version of Charter");
-        };
-        if pending.tenant != caller.tenant || pending.user != caller.user {
-            return refused("was started by another user");
+        let unusable = |fault: StateFault| refusal(&fault.to_string());
+        let pending = self.connection_flow()?.open::<ConnectionSubject>(state);
+        let pending = pending.map_err(unusable)?;
+        let subject = &pending.subject;
+        if subject.tenant != caller.tenant || subject.user != caller.user {
+            return Err(refusal("was started by another user"));
         }
-        if pending.credential != *name {
-            return refused("was started for another account");
+        if subject.credential != *name {
+            return Err(refusal("was started for another account"));
         }
-        if pending.expires_at <= self.now() {
-            return refused("was not completed in time");
-        }
+        pending.must_be_current(self.now()).map_err(unusable)?;
         Ok(pending)
     }
 
@@ -303,14 +283,6 @@ fn connectable<'c>(
             Err(EngineError::new(ErrorCode::InvalidRequest, message))
         }
     }
-}
-
-/// Makes the verifier of a code: 256 random bits in the alphabet of RFC 7636, section 4.1.
-fn verifier() -> Result<String, EngineError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| EngineError::internal("starting a connection", error))?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// Whether an address is one of the loopback interface with a port (RFC 8252, section 7.3). Names are refused, because

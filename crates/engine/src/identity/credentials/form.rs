@@ -1,7 +1,5 @@
 //! The input and output forms of credentials. None of them has a secret.
 
-use std::fmt;
-
 use charter_contract::ids::{Label, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::connected_account::ConnectedAccount;
@@ -63,28 +61,6 @@ pub struct ConnectionStart {
     pub redirect_uri: String,
     /// Until when the connection can be completed.
     pub expires_at: Timestamp,
-}
-
-/// The parameters with which an authorization server sends a browser back.
-#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ConnectionCode {
-    /// The code.
-    #[schemars(length(min = 1, max = 8_000))]
-    pub code: String,
-    /// The state of the started connection.
-    #[schemars(length(min = 1, max = 8_000))]
-    pub state: String,
-    /// The issuer of the response (RFC 9207), if the server names it.
-    #[serde(default)]
-    #[schemars(length(max = 2_000))]
-    pub iss: Option<String>,
-}
-
-impl fmt::Debug for ConnectionCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ConnectionCode(…)")
-    }
 }
 
 /// A page of users who connected an account.

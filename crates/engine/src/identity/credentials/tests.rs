@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use super::*;
 use crate::ground::credentials::TokenExchange;
 use crate::ground::ids::RandomIds;
+use crate::identity::authorization_code::ConnectionCode;
 use crate::{AccessScopes, CatalogueRole, CredentialId, Tier};
 
 /// Issues numbered tokens that name what they were issued for, and counts its requests.
@@ -103,6 +104,7 @@ impl AuthorizationServers for ScriptedServer {
                 expires_in: Some(Duration::from_secs(300)),
                 refresh_token: Some(format!("rt-{what}")),
                 scope: None,
+                id_token: None,
             }),
         }
     }
@@ -110,6 +112,10 @@ impl AuthorizationServers for ScriptedServer {
     async fn revoke_token(&self, _: &OAuthClient, token: &str) -> Result<(), OAuthFailure> {
         self.revoked.lock().unwrap().push(token.to_owned());
         Ok(())
+    }
+
+    async fn sign_out_url(&self, _: &OAuthClient, _: &str) -> Result<Option<String>, OAuthFailure> {
+        Ok(None)
     }
 }
 

@@ -1,11 +1,10 @@
 //! The access token of a user's account: as stored, renewed by its refresh token, or exchanged for the user's token of
-//! an identity provider. At most one process renews an account at a time: some servers revoke an account whose refresh
-//! token is used twice.
+//! an identity provider.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use charter_contract::bounds::TOKEN_WAIT_MS;
+use async_trait::async_trait;
 use charter_contract::cause::chain;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::hex;
@@ -13,20 +12,14 @@ use charter_contract::time::Timestamp;
 use charter_effects::{OAuthClient, OAuthFault, TokenGrant, TokenSet};
 use charter_store::StoreError;
 use charter_store::connected_account::{AccountKey, ConnectedAccount};
-use charter_store::lease::Lease;
 use sha2::{Digest, Sha256};
 
 use super::shared_token::{PreparedCredential, failed};
 use super::stored_tokens::{StoredTokens, end_of};
 use super::{CredentialService, about, account_key};
 use crate::ground::credentials::{CredentialKind, TokenExchange};
-use crate::ground::moments;
+use crate::identity::renewals::{RenewableToken, RenewalTurns};
 use crate::{Caller, CredentialId, EngineError};
-
-/// Interval at which a call checks whether another call has renewed its token.
-const CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// How much longer than a request the right to renew lasts.
-const LEASE_MARGIN: Duration = Duration::from_secs(5);
 
 /// How an account is renewed.
 struct Renewal<'c> {
@@ -65,6 +58,47 @@ impl<'c> Renewal<'c> {
     }
 }
 
+/// The token of an account, which its server renews.
+struct AccountToken {
+    service: Arc<CredentialService>,
+    credential: Arc<PreparedCredential>,
+    key: AccountKey,
+}
+
+#[async_trait]
+impl RenewableToken for AccountToken {
+    type Value = String;
+
+    fn lease_name(&self) -> String {
+        lease_name(&self.key)
+    }
+
+    fn longest_renewal(&self) -> Duration {
+        let timeout = Renewal::for_credential(&self.credential);
+        let timeout = timeout.map(|renewal| renewal.client.timeout);
+        // Two grants may be tried, each after a discovery.
+        timeout.unwrap_or_default().saturating_mul(4)
+    }
+
+    async fn usable(&self) -> Result<Option<String>, EngineError> {
+        let (account, tokens) = self.service.tokens_of(&self.key).await?;
+        let token = tokens.usable(&account, self.service.now());
+        Ok(token.map(str::to_owned))
+    }
+
+    async fn renew(&self) -> Result<String, EngineError> {
+        self.service.renew(&self.credential, &self.key).await
+    }
+
+    fn busy(&self) -> EngineError {
+        let message = format!(
+            "the account `{}` is being renewed by another call",
+            self.key.credential
+        );
+        EngineError::new(ErrorCode::Unavailable, message)
+    }
+}
+
 impl CredentialService {
     /// Returns the access token of a user's account.
     pub(super) async fn user_token(
@@ -72,37 +106,16 @@ impl CredentialService {
         credential: &Arc<PreparedCredential>,
         key: &AccountKey,
     ) -> Result<String, EngineError> {
-        let began = Instant::now();
-        let most = Duration::from_millis(u64::try_from(TOKEN_WAIT_MS).unwrap_or(u64::MAX));
-        loop {
-            let (account, tokens) = self.tokens_of(key).await?;
-            if let Some(token) = tokens.usable(&account, self.now()) {
-                return Ok(token.to_owned());
-            }
-            if let Some(lease) = self.renewal_lease(credential, key).await? {
-                // In a task of its own: a cancelled call must not lose a refresh token that the server just replaced.
-                let (service, credential, key) =
-                    (Arc::clone(self), Arc::clone(credential), key.clone());
-                let renewing = self.ports.background.tasks.spawn(async move {
-                    let renewed = service.renew(&credential, &key).await;
-                    if let Err(error) = service.ports.core.store.release(&lease).await {
-                        tracing::warn!(error = %error, "the right to renew an account is held until it expires");
-                    }
-                    renewed
-                });
-                return renewing
-                    .await
-                    .map_err(|error| EngineError::internal("renewing a token", error))?;
-            }
-            if began.elapsed() >= most {
-                let message = format!(
-                    "the account `{}` is being renewed by another call",
-                    key.credential
-                );
-                return Err(EngineError::new(ErrorCode::Unavailable, message));
-            }
-            tokio::time::sleep(CHECK_INTERVAL).await;
-        }
+        let token = Arc::new(AccountToken {
+            service: Arc::clone(self),
+            credential: Arc::clone(credential),
+            key: key.clone(),
+        });
+        let turns = RenewalTurns {
+            core: &self.ports.core,
+            background: &self.ports.background,
+        };
+        turns.value_of(&token).await
     }
 
     pub(super) async fn tokens_of(
@@ -123,25 +136,6 @@ impl CredentialService {
         }
     }
 
-    /// Acquires the right to renew an account; `None` while another call has it.
-    async fn renewal_lease(
-        &self,
-        credential: &PreparedCredential,
-        key: &AccountKey,
-    ) -> Result<Option<Lease>, EngineError> {
-        let core = &self.ports.core;
-        let timeout = Renewal::for_credential(credential).map(|renewal| renewal.client.timeout);
-        // Two grants may be tried, each after a discovery.
-        let span = timeout.unwrap_or_default().saturating_mul(4) + LEASE_MARGIN;
-        let holder = core.ids.uuid().simple().to_string();
-        let now = self.now();
-        let end = moments::after(now, span);
-        Ok(core
-            .store
-            .acquire(&lease_name(key), &holder, now, end)
-            .await?)
-    }
-
     /// Renews an account. The caller has the right to do so.
     async fn renew(
         &self,
@@ -149,10 +143,6 @@ impl CredentialService {
         key: &AccountKey,
     ) -> Result<String, EngineError> {
         let (account, tokens) = self.tokens_of(key).await?;
-        // The holder before may have renewed it.
-        if let Some(token) = tokens.usable(&account, self.now()) {
-            return Ok(token.to_owned());
-        }
         let renewal = Renewal::for_credential(credential);
         let renewal = renewal.ok_or_else(|| self.required(key, "is not one of a user"))?;
         let client = tokens.client(renewal.client);

@@ -50,6 +50,7 @@ fn provider() -> Provider {
             grant("scope", "charter.use", Role::User),
         ],
         scopes: vec!["openid".to_owned()],
+        console: None,
     }
 }
 

@@ -45,6 +45,7 @@ fn vectors_of(document: &Document) -> Vec<(&'static str, &Vector)> {
         | Document::Template(_)
         | Document::PromptTemplate(_)
         | Document::MissionType(_)
+        | Document::Schedule(_)
         | Document::GraphNode(_)
         | Document::GraphEdge(_)
         | Document::Domain(_) => (None, None),

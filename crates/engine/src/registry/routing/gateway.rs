@@ -386,6 +386,7 @@ fn shown(view: &View, candidate: &RoutedCandidate) -> Value {
         | DocumentKind::Policy
         | DocumentKind::MissionType
         | DocumentKind::PromptTemplate
+        | DocumentKind::Schedule
         | DocumentKind::TagRecord
         | DocumentKind::Evidence => None,
     }

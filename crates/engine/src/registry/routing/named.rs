@@ -111,6 +111,7 @@ fn is_visible(live: &LiveCatalogue, caller: &Caller, kind: DocumentKind, id: &st
         | DocumentKind::Domain
         | DocumentKind::Policy
         | DocumentKind::PromptTemplate
+        | DocumentKind::Schedule
         | DocumentKind::TagRecord
         | DocumentKind::Evidence => false,
     }

@@ -129,6 +129,8 @@ pub(in crate::mcp) fn wait_hint_of(question: Option<&Question>, run: &RunView) -
         | RunStatus::Incomplete
         | RunStatus::Failed
         | RunStatus::Aborted
+        | RunStatus::Rejected
+        | RunStatus::Denied
         | RunStatus::BudgetExceeded
         | RunStatus::RolledBack
         | RunStatus::RollbackFailed => None,

@@ -235,6 +235,58 @@ CREATE TABLE calibration (
     body  text NOT NULL
 );
 
+-- Schedules ----------------------------------------------------------------------------------------
+
+-- Enabled schedules and triggers, as they were enabled, each with the rights of its user.
+CREATE TABLE schedule (
+    tenant_id   text COLLATE "C" NOT NULL,
+    schedule_id text COLLATE "C" NOT NULL,
+    user_id     text COLLATE "C" NOT NULL,
+    definition  text NOT NULL,
+    identity    text NOT NULL,
+    cause       text COLLATE "C" NOT NULL CHECK (cause IN ('time', 'webhook', 'finding')),
+    state       text COLLATE "C" NOT NULL CHECK (state IN ('active', 'paused')),
+    hook_id     text COLLATE "C",
+    hook_secret text,
+    enabled_at  bigint NOT NULL,
+    next_at     bigint,
+    version     bigint NOT NULL,
+    PRIMARY KEY (tenant_id, schedule_id),
+    CHECK ((hook_id IS NULL) = (hook_secret IS NULL)),
+    CHECK ((cause = 'webhook') = (hook_id IS NOT NULL))
+);
+CREATE INDEX schedule_by_time ON schedule (tenant_id, enabled_at, schedule_id);
+CREATE INDEX schedule_by_user ON schedule (tenant_id, user_id, enabled_at, schedule_id);
+-- An event does not name its tenant. The index is not unique because a unique key leads with the tenant.
+CREATE INDEX schedule_by_hook ON schedule (hook_id) WHERE hook_id IS NOT NULL;
+CREATE INDEX schedule_by_next ON schedule (next_at) WHERE state = 'active';
+CREATE INDEX schedule_of_findings ON schedule (tenant_id, schedule_id) WHERE cause = 'finding' AND state = 'active';
+
+-- Occurrences, by their time or the id of their event.
+CREATE TABLE schedule_occurrence (
+    tenant_id   text COLLATE "C" NOT NULL,
+    schedule_id text COLLATE "C" NOT NULL,
+    occurrence  text COLLATE "C" NOT NULL,
+    due_at      bigint NOT NULL,
+    start_at    bigint NOT NULL,
+    state       text COLLATE "C" NOT NULL
+        CHECK (state IN ('waiting', 'started', 'ended', 'skipped', 'missed', 'failed')),
+    event       text,
+    work        text,
+    note        text,
+    report      text,
+    updated_at  bigint NOT NULL,
+    PRIMARY KEY (tenant_id, schedule_id, occurrence),
+    FOREIGN KEY (tenant_id, schedule_id) REFERENCES schedule ON DELETE CASCADE
+);
+CREATE INDEX schedule_occurrence_by_time ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence);
+CREATE INDEX schedule_occurrence_open ON schedule_occurrence (start_at) WHERE state IN ('waiting', 'started');
+CREATE INDEX schedule_occurrence_open_of ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE state IN ('waiting', 'started');
+CREATE INDEX schedule_occurrence_reported ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE report IS NOT NULL;
+CREATE INDEX schedule_occurrence_by_change ON schedule_occurrence (updated_at);
+
 -- Keys and tenants ---------------------------------------------------------------------------------
 
 -- API keys by the SHA-256 of their text. A key keeps its row after its end, as a record of who had access, by whom, and
@@ -307,6 +359,26 @@ CREATE TABLE connected_account (
 );
 CREATE INDEX connected_account_by_time ON connected_account (tenant_id, credential, connected_at, user_id);
 CREATE INDEX connected_account_by_key ON connected_account (key_id);
+
+-- Console sessions ---------------------------------------------------------------------------------
+
+-- Users who signed in to the console, by the SHA-256 of their session's id; sealed as a connected account is.
+CREATE TABLE console_session (
+    tenant_id  text COLLATE "C" NOT NULL,
+    hash       bytea NOT NULL CHECK (length(hash) = 32),
+    user_id    text COLLATE "C" NOT NULL,
+    key_id     text COLLATE "C" NOT NULL,
+    sealed     bytea NOT NULL,
+    created_at bigint NOT NULL,
+    ends_at    bigint NOT NULL,
+    expires_at bigint NOT NULL,
+    version    bigint NOT NULL CHECK (version > 0),
+    PRIMARY KEY (tenant_id, hash)
+);
+-- A presented session does not name its tenant.
+CREATE INDEX console_session_by_hash ON console_session (hash);
+CREATE INDEX console_session_by_user ON console_session (tenant_id, user_id, created_at);
+CREATE INDEX console_session_by_end ON console_session (ends_at);
 
 -- Sessions -----------------------------------------------------------------------------------------
 
@@ -466,8 +538,9 @@ CREATE INDEX approval_by_state ON approval (tenant_id, state, requested_at, appr
 CREATE INDEX approval_by_user ON approval (tenant_id, user_id, requested_at, approval_id);
 CREATE INDEX approval_by_run ON approval (tenant_id, run_id);
 
+-- A pending approval may go to the next group of approvers.
 CREATE TRIGGER approval_moves_forward BEFORE UPDATE ON approval FOR EACH ROW
-WHEN (NOT ((OLD.state = 'pending' AND NEW.state IN ('approved', 'rejected', 'lapsed'))
+WHEN (NOT ((OLD.state = 'pending' AND NEW.state IN ('pending', 'approved', 'rejected', 'lapsed'))
         OR (OLD.state = 'approved' AND NEW.state IN ('consumed', 'lapsed')))
    OR (NEW.tenant_id, NEW.approval_id, NEW.run_id, NEW.user_id, NEW.expires_at)
    <> (OLD.tenant_id, OLD.approval_id, OLD.run_id, OLD.user_id, OLD.expires_at))
@@ -504,6 +577,50 @@ CREATE TABLE outbox_numbers (
     last     bigint NOT NULL
 );
 INSERT INTO outbox_numbers (only_row, last) VALUES (1, 0);
+
+-- Notifications ------------------------------------------------------------------------------------
+
+-- Events for channels. `digest` is '' for a message of its own. `due_at` is the end of the claim while it is claimed.
+CREATE TABLE notification (
+    tenant_id       text COLLATE "C" NOT NULL,
+    notification_id text COLLATE "C" NOT NULL,
+    channel         text COLLATE "C" NOT NULL,
+    topic           text NOT NULL,
+    digest          text COLLATE "C" NOT NULL,
+    state           text NOT NULL,
+    created_at      bigint NOT NULL,
+    due_at          bigint NOT NULL,
+    attempts        bigint NOT NULL,
+    message_id      text COLLATE "C",
+    claimed_by      text COLLATE "C",
+    settled_at      bigint,
+    detail          text,
+    body            text NOT NULL,
+    PRIMARY KEY (tenant_id, notification_id),
+    CONSTRAINT state_is_known CHECK (state IN ('pending', 'delivered', 'skipped', 'failed')),
+    CONSTRAINT a_settled_one_has_a_time CHECK ((state = 'pending') = (settled_at IS NULL))
+);
+CREATE INDEX notification_due ON notification (due_at, tenant_id, notification_id) WHERE state = 'pending';
+CREATE INDEX notification_by_digest ON notification (tenant_id, channel, digest, created_at, notification_id)
+    WHERE state = 'pending';
+CREATE INDEX notification_by_message ON notification (tenant_id, message_id);
+CREATE INDEX notification_by_time ON notification (tenant_id, created_at, notification_id);
+CREATE INDEX notification_settled ON notification (settled_at);
+
+-- Without a tenant: the last message of the outbox whose notifications are written.
+CREATE TABLE notification_position (
+    only_row   integer PRIMARY KEY CHECK (only_row = 1),
+    message_id bigint NOT NULL
+);
+
+-- Signatures of requests that count once.
+CREATE TABLE used_signature (
+    tenant_id  text COLLATE "C" NOT NULL,
+    signature  text COLLATE "C" NOT NULL,
+    expires_at bigint NOT NULL,
+    PRIMARY KEY (tenant_id, signature)
+);
+CREATE INDEX used_signature_by_expiry ON used_signature (expires_at);
 
 -- Evidence and its log -----------------------------------------------------------------------------
 

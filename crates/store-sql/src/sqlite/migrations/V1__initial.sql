@@ -230,6 +230,58 @@ CREATE TABLE calibration (
     body  TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Schedules ----------------------------------------------------------------------------------------
+
+-- Enabled schedules and triggers, as they were enabled, each with the rights of its user.
+CREATE TABLE schedule (
+    tenant_id   TEXT NOT NULL,
+    schedule_id TEXT NOT NULL,
+    user_id     TEXT NOT NULL,
+    definition  TEXT NOT NULL,
+    identity    TEXT NOT NULL,
+    cause       TEXT NOT NULL CHECK (cause IN ('time', 'webhook', 'finding')),
+    state       TEXT NOT NULL CHECK (state IN ('active', 'paused')),
+    hook_id     TEXT,
+    hook_secret TEXT,
+    enabled_at  INTEGER NOT NULL,
+    next_at     INTEGER,
+    version     INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, schedule_id),
+    CHECK ((hook_id IS NULL) = (hook_secret IS NULL)),
+    CHECK ((cause = 'webhook') = (hook_id IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX schedule_by_time ON schedule (tenant_id, enabled_at, schedule_id);
+CREATE INDEX schedule_by_user ON schedule (tenant_id, user_id, enabled_at, schedule_id);
+-- An event does not name its tenant. The index is not unique because a unique key leads with the tenant.
+CREATE INDEX schedule_by_hook ON schedule (hook_id) WHERE hook_id IS NOT NULL;
+CREATE INDEX schedule_by_next ON schedule (next_at) WHERE state = 'active';
+CREATE INDEX schedule_of_findings ON schedule (tenant_id, schedule_id) WHERE cause = 'finding' AND state = 'active';
+
+-- Occurrences, by their time or the id of their event.
+CREATE TABLE schedule_occurrence (
+    tenant_id   TEXT NOT NULL,
+    schedule_id TEXT NOT NULL,
+    occurrence  TEXT NOT NULL,
+    due_at      INTEGER NOT NULL,
+    start_at    INTEGER NOT NULL,
+    state       TEXT NOT NULL
+        CHECK (state IN ('waiting', 'started', 'ended', 'skipped', 'missed', 'failed')),
+    event       TEXT,
+    work        TEXT,
+    note        TEXT,
+    report      TEXT,
+    updated_at  INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, schedule_id, occurrence),
+    FOREIGN KEY (tenant_id, schedule_id) REFERENCES schedule ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX schedule_occurrence_by_time ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence);
+CREATE INDEX schedule_occurrence_open ON schedule_occurrence (start_at) WHERE state IN ('waiting', 'started');
+CREATE INDEX schedule_occurrence_open_of ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE state IN ('waiting', 'started');
+CREATE INDEX schedule_occurrence_reported ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE report IS NOT NULL;
+CREATE INDEX schedule_occurrence_by_change ON schedule_occurrence (updated_at);
+
 -- Keys and tenants ---------------------------------------------------------------------------------
 
 -- API keys by the SHA-256 of their text. A key keeps its row after its end, as a record of who had access, by whom, and
@@ -298,6 +350,26 @@ CREATE TABLE connected_account (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX connected_account_by_time ON connected_account (tenant_id, credential, connected_at, user_id);
 CREATE INDEX connected_account_by_key ON connected_account (key_id);
+
+-- Console sessions ---------------------------------------------------------------------------------
+
+-- Users who signed in to the console, by the SHA-256 of their session's id; sealed as a connected account is.
+CREATE TABLE console_session (
+    tenant_id  TEXT NOT NULL,
+    hash       BLOB NOT NULL CHECK (length(hash) = 32),
+    user_id    TEXT NOT NULL,
+    key_id     TEXT NOT NULL,
+    sealed     BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    ends_at    INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    version    INTEGER NOT NULL CHECK (version > 0),
+    PRIMARY KEY (tenant_id, hash)
+) STRICT, WITHOUT ROWID;
+-- A presented session does not name its tenant.
+CREATE INDEX console_session_by_hash ON console_session (hash);
+CREATE INDEX console_session_by_user ON console_session (tenant_id, user_id, created_at);
+CREATE INDEX console_session_by_end ON console_session (ends_at);
 
 -- Sessions -----------------------------------------------------------------------------------------
 
@@ -446,8 +518,9 @@ CREATE INDEX approval_by_state ON approval (tenant_id, state, requested_at, appr
 CREATE INDEX approval_by_user ON approval (tenant_id, user_id, requested_at, approval_id);
 CREATE INDEX approval_by_run ON approval (tenant_id, run_id);
 
+-- A pending approval may go to the next group of approvers.
 CREATE TRIGGER approval_moves_forward BEFORE UPDATE ON approval
-WHEN NOT ((OLD.state = 'pending' AND NEW.state IN ('approved', 'rejected', 'lapsed'))
+WHEN NOT ((OLD.state = 'pending' AND NEW.state IN ('pending', 'approved', 'rejected', 'lapsed'))
        OR (OLD.state = 'approved' AND NEW.state IN ('consumed', 'lapsed')))
   OR (NEW.tenant_id, NEW.approval_id, NEW.run_id, NEW.user_id, NEW.expires_at)
   <> (OLD.tenant_id, OLD.approval_id, OLD.run_id, OLD.user_id, OLD.expires_at)
@@ -469,6 +542,50 @@ CREATE INDEX outbox_by_tenant ON outbox (tenant_id, message_id);
 CREATE INDEX outbox_by_time ON outbox (at);
 -- Changes of the global catalogue, which every tenant gets, without the many messages between processes.
 CREATE INDEX outbox_of_the_catalogue ON outbox (tenant_id, message_id) WHERE topic = 'catalogue.changed';
+
+-- Notifications ------------------------------------------------------------------------------------
+
+-- Events for channels. `digest` is '' for a message of its own. `due_at` is the end of the claim while it is claimed.
+CREATE TABLE notification (
+    tenant_id       TEXT NOT NULL,
+    notification_id TEXT NOT NULL,
+    channel         TEXT NOT NULL,
+    topic           TEXT NOT NULL,
+    digest          TEXT NOT NULL,
+    state           TEXT NOT NULL,
+    created_at      INTEGER NOT NULL,
+    due_at          INTEGER NOT NULL,
+    attempts        INTEGER NOT NULL,
+    message_id      TEXT,
+    claimed_by      TEXT,
+    settled_at      INTEGER,
+    detail          TEXT,
+    body            TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, notification_id),
+    CONSTRAINT state_is_known CHECK (state IN ('pending', 'delivered', 'skipped', 'failed')),
+    CONSTRAINT a_settled_one_has_a_time CHECK ((state = 'pending') = (settled_at IS NULL))
+) STRICT;
+CREATE INDEX notification_due ON notification (due_at, tenant_id, notification_id) WHERE state = 'pending';
+CREATE INDEX notification_by_digest ON notification (tenant_id, channel, digest, created_at, notification_id)
+    WHERE state = 'pending';
+CREATE INDEX notification_by_message ON notification (tenant_id, message_id);
+CREATE INDEX notification_by_time ON notification (tenant_id, created_at, notification_id);
+CREATE INDEX notification_settled ON notification (settled_at);
+
+-- Without a tenant: the last message of the outbox whose notifications are written.
+CREATE TABLE notification_position (
+    only_row   INTEGER PRIMARY KEY CHECK (only_row = 1),
+    message_id INTEGER NOT NULL
+) STRICT;
+
+-- Signatures of requests that count once.
+CREATE TABLE used_signature (
+    tenant_id  TEXT NOT NULL,
+    signature  TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, signature)
+) STRICT;
+CREATE INDEX used_signature_by_expiry ON used_signature (expires_at);
 
 -- Evidence and its log -----------------------------------------------------------------------------
 

@@ -16,7 +16,10 @@ use charter_store::route_example::ExampleRoom;
 use charter_store::vector::{StoredVector, TextHash};
 use charter_testkit::postgres_server::Database;
 use charter_testkit::store_suite::connected_account::account;
+use charter_testkit::store_suite::console_session::session;
 use charter_testkit::store_suite::mission::writer::Writer;
+use charter_testkit::store_suite::notification::notification;
+use charter_testkit::store_suite::schedule::{enabled, occurrence};
 use charter_testkit::store_suite::tool_content::content;
 use charter_testkit::store_suite::{Outcome, assignment, sample};
 use tokio_postgres::Client;
@@ -164,6 +167,40 @@ const TABLES: &[(&str, u32, &[Other])] = &[
             ("tenant_id", TENANT),
             ("digest", "'sha256:' || lpad(to_hex(n), 64, '0')"),
             ("kept_at", "kept_at + n * 1000"),
+        ],
+    ),
+    (
+        "notification",
+        ROWS,
+        &[
+            ("tenant_id", TENANT),
+            (
+                "notification_id",
+                "left(notification_id, -12) || lpad(to_hex(n), 12, '0')",
+            ),
+            ("created_at", "created_at + n * 1000"),
+            ("due_at", "due_at + n * 1000"),
+            (
+                "state",
+                "CASE WHEN (n / 40) % 20 = 0 THEN 'pending' ELSE 'delivered' END",
+            ),
+            (
+                "settled_at",
+                "CASE WHEN (n / 40) % 20 <> 0 THEN created_at + n * 1000 END",
+            ),
+            (
+                "message_id",
+                "CASE WHEN (n / 40) % 20 <> 0 THEN 'msg ' || n END",
+            ),
+        ],
+    ),
+    (
+        "used_signature",
+        ROWS,
+        &[
+            ("tenant_id", TENANT),
+            ("signature", "'v0=' || n"),
+            ("expires_at", "expires_at + n * 1000"),
         ],
     ),
     (
@@ -427,9 +464,18 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     };
     store.publish_checkpoint(&tenant, &checkpoint).await?;
     first_conversation(store, tenant_id, n).await?;
+    first_schedule(store, tenant_id, n).await?;
     let content = [content('a', "x")?];
     store
         .put_tool_contents(&tenant, &content, sample::at(10)?)
+        .await?;
+    let position = store.notification_position().await?;
+    let told = vec![notification(tenant_id, n)?];
+    store
+        .put_notifications(position, position.unwrap_or(0) + 1, told)
+        .await?;
+    store
+        .use_signature(&tenant, &format!("v0={tenant_id}"), sample::at(10)?)
         .await?;
     store
         .create_key(&records::key(tenant_id, n, None)?, vec![])
@@ -453,6 +499,17 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     };
     store.put_vectors("test/f32", vec![vector]).await?;
     first_catalogue(store, tenant_id, n).await
+}
+
+/// Writes a schedule with an occurrence, and a console session.
+async fn first_schedule(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
+    let schedule = enabled(tenant_id, "nightly")?;
+    store.put_schedule(&schedule, 9, vec![]).await?;
+    let first = occurrence(tenant_id, "nightly", 10)?;
+    store.add_occurrence(&first, 9).await?;
+    let opened = session(tenant_id, "u1", n)?;
+    store.open_console_session(&opened, 9).await?;
+    Ok(())
 }
 
 /// Writes a request, a session with a turn, and tags.

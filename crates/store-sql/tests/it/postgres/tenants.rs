@@ -24,10 +24,11 @@ use crate::postgres::near::with_pgvector;
 const OTHER: &str = "umbra";
 
 /// Tables without owner, each with the reason.
-const OF_NO_TENANT: [&str; 9] = [
+const OF_NO_TENANT: [&str; 10] = [
     // One row each: revisions and counters.
     "agent_skill_index",
     "catalogue",
+    "notification_position",
     "outbox_numbers",
     // A function of model and text, without an owner; `charter reindex` deletes unused ones.
     "embedding",

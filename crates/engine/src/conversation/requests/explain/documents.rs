@@ -75,6 +75,7 @@ pub(super) fn described(
         | DocumentKind::Domain
         | DocumentKind::Policy
         | DocumentKind::PromptTemplate
+        | DocumentKind::Schedule
         | DocumentKind::TagRecord
         | DocumentKind::Evidence => return None,
     };

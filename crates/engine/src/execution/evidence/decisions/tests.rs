@@ -29,12 +29,15 @@ fn approval() -> Approval {
         tenant_id: TenantId::parse("acme").unwrap(),
         digest: call.digest(),
         call,
+        list: Vec::new(),
+        destructive: false,
         rules: Vec::new(),
         requested_by: UserId::parse("uma").unwrap(),
         requesters: Default::default(),
         requested_at: at("2026-04-14T12:00:00Z"),
         expires_at: at("2026-04-15T12:00:00Z"),
         four_eyes: true,
+        escalation: Default::default(),
         state: ApprovalStatus::Pending,
     }
 }
@@ -52,6 +55,7 @@ fn agreed(reported_result: Option<ReportedResult>) -> ApprovalStatus {
     ApprovalStatus::Approved(ApprovalAgreement {
         decided: decided(),
         reported_result,
+        remainder: None,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{ApprovalId, RunId};
+use charter_contract::ids::{ApprovalId, Label, RunId};
 use charter_domain::approval::{
     Approval, ApprovalAnswer, ApprovalVerdict, DecisionRefusal, Digest, ReportedResult,
 };
@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Notify;
 
+use super::confirmations::PendingConfirmation;
 use super::{RunApprovals, moved, read};
 use crate::execution::events;
 use crate::execution::events::ApprovalEventRef;
@@ -49,9 +50,12 @@ pub struct ApprovalEntry {
     pub approval: Approval,
     /// The title of the run that waits for it.
     pub run_title: String,
-    /// Whether the caller may approve it: the caller decides on approvals and, if four eyes are required, did not
-    /// request it.
+    /// Whether the caller may approve it now: the caller decides on approvals, did not request it if four eyes are
+    /// required, and is in a group whose turn has come if there are groups.
     pub can_approve: bool,
+    /// The group of approvers whose turn it is; absent if every approver may decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<Label>,
 }
 
 /// One page of approvals.
@@ -60,6 +64,9 @@ pub struct ApprovalEntry {
 pub struct ApprovalPage {
     /// Newest first.
     pub entries: Vec<ApprovalEntry>,
+    /// Plans that wait for a confirmation, newest first: on the first page, unless only approvals of another state than
+    /// `pending` are listed. At most 1000.
+    pub confirmations: Vec<PendingConfirmation>,
     /// Cursor to the next page.
     pub next: Option<String>,
 }
@@ -87,9 +94,9 @@ pub(crate) struct ApprovalParts {
 
 /// The approvals that people decide on.
 pub struct ApprovalService {
-    store: SharedStore,
-    clock: Arc<dyn Clock>,
-    parts: ApprovalParts,
+    pub(super) store: SharedStore,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) parts: ApprovalParts,
 }
 
 impl std::fmt::Debug for ApprovalService {
@@ -118,12 +125,13 @@ impl ApprovalService {
     ) -> Result<ApprovalEntry, EngineError> {
         let found = self.store.approval(&caller.tenant, approval).await?;
         match found.filter(|found| caller.sees(found.user_id.as_ref())) {
-            Some(found) => entry(caller, found),
+            Some(found) => self.entry(caller, found),
             None => Err(self.no_approval(caller, approval).await?),
         }
     }
 
-    /// Lists the approvals of the caller's tenant, newest first, optionally of one state or run.
+    /// Lists the approvals of the caller's tenant, newest first, optionally of one state or run. Confirmations that wait
+    /// are listed with the pending approvals.
     ///
     /// # Errors
     /// `invalid_request` for a state that does not exist; errors of storage.
@@ -149,10 +157,19 @@ impl ApprovalService {
             run_id: run,
             user_id: caller.only_own(),
         };
+        let is_pending = matches!(filter.state, None | Some(ApprovalState::Pending));
+        let confirmations = match is_pending && page.after.is_none() {
+            true => self.confirmations(caller, run).await?,
+            false => Vec::new(),
+        };
         let page = self.store.approvals(&caller.tenant, filter, page).await?;
-        let entries = page.entries.into_iter().map(|found| entry(caller, found));
+        let entries = page
+            .entries
+            .into_iter()
+            .map(|found| self.entry(caller, found));
         Ok(ApprovalPage {
             entries: entries.collect::<Result<_, _>>()?,
+            confirmations,
             next: page.next,
         })
     }
@@ -163,7 +180,8 @@ impl ApprovalService {
     /// # Errors
     /// `not_found`; `permission_denied` for callers who may only ask, and for the requester if another person must
     /// decide; `illegal_transition` if it was decided or lapsed before, and for a reported result of a call that never
-    /// began; `version_conflict` if the caller saw other content; `invalid_document` for an output that the tool could
+    /// began; `version_conflict` if the caller saw other content; `invalid_request` for a choice of calls that the list
+    /// does not allow; `invalid_document` for an output that the tool could
     /// not have returned.
     pub async fn decide(
         &self,
@@ -180,12 +198,14 @@ impl ApprovalService {
             .await?;
         let asked = read(&found.record)?;
         let word = match &say.answer {
-            ApprovalAnswer::Approve => "approved",
+            ApprovalAnswer::Approve | ApprovalAnswer::ApproveListed(_) => "approved",
             ApprovalAnswer::Reject => "rejected",
             ApprovalAnswer::Happened(_) => "reported",
         };
         let reported = match &say.answer {
-            ApprovalAnswer::Approve | ApprovalAnswer::Reject => None,
+            ApprovalAnswer::Approve | ApprovalAnswer::ApproveListed(_) | ApprovalAnswer::Reject => {
+                None
+            }
             ApprovalAnswer::Happened(happened) => Some(happened.clone()),
         };
         let verdict = ApprovalVerdict {
@@ -226,6 +246,18 @@ impl ApprovalService {
         let (tenant, run) = (caller.tenant.clone(), asked.call.run_id.clone());
         self.parts.runs.resume(tenant, run);
         Ok(Approval { state, ..asked })
+    }
+
+    fn entry(&self, caller: &Caller, found: ListedApproval) -> Result<ApprovalEntry, EngineError> {
+        let approval = read(&found.record)?;
+        let now = self.clock.now();
+        let is_in_turn = approval.escalation.admits(&caller.user, now);
+        Ok(ApprovalEntry {
+            can_approve: is_in_turn && caller.can_approve(&approval),
+            group: approval.escalation.group(now).cloned(),
+            approval,
+            run_title: found.run_title,
+        })
     }
 
     /// Checks whether the tool could have returned the output that a person reports.
@@ -289,16 +321,12 @@ fn refused(refusal: &DecisionRefusal) -> EngineError {
         DecisionRefusal::Decided(_) | DecisionRefusal::NotBegun => ErrorCode::IllegalTransition,
         DecisionRefusal::Expired(_) => ErrorCode::ApprovalExpired,
         DecisionRefusal::Changed { .. } => ErrorCode::VersionConflict,
-        DecisionRefusal::OwnRequest(_) => ErrorCode::PermissionDenied,
+        DecisionRefusal::OwnRequest(_) | DecisionRefusal::NotInTurn { .. } => {
+            ErrorCode::PermissionDenied
+        }
+        DecisionRefusal::NotListed(_)
+        | DecisionRefusal::NothingLeft
+        | DecisionRefusal::Count(_) => ErrorCode::InvalidRequest,
     };
     EngineError::new(code, refusal.to_string())
-}
-
-fn entry(caller: &Caller, found: ListedApproval) -> Result<ApprovalEntry, EngineError> {
-    let approval = read(&found.record)?;
-    Ok(ApprovalEntry {
-        can_approve: caller.can_approve(&approval),
-        approval,
-        run_title: found.run_title,
-    })
 }

@@ -1,9 +1,11 @@
 //! How a driver handles the approvals that its run waits for.
 
+use std::collections::BTreeSet;
+
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{ApprovalId, StepId};
+use charter_contract::ids::{ApprovalId, StepId, UserId};
 use charter_contract::time::Timestamp;
-use charter_domain::approval::{Approval, ApprovalAgreement, ApprovalStatus};
+use charter_domain::approval::{Approval, ApprovalAgreement, ApprovalStatus, ExactCall};
 use charter_domain::graph::Step;
 use charter_domain::run::{Command, ErrorKind, Report, StepFailure, StepState, TokenUsage};
 use charter_store::approval::ApprovalChange;
@@ -28,93 +30,93 @@ impl RunDriver<'_> {
     /// Applies decisions that people have made since, and lapses approvals that were not decided or used in time.
     pub(super) async fn apply_approval_decisions(&mut self) -> Result<(), EngineError> {
         self.set_aside.clear();
-        let awaited: Vec<(StepId, ApprovalId)> = self.awaited().collect();
+        self.escalates_at = None;
+        let awaited: BTreeSet<ApprovalId> = self.awaited().map(|(_, approval)| approval).collect();
         if awaited.is_empty() {
             return Ok(());
         }
-        for (step, id) in awaited {
+        for id in awaited {
             let approval = self
                 .runs
                 .approvals
                 .get(&self.pinned.workspace.tenant, &id)
                 .await?;
             let now = self.runs.deadlines.now_or_deadline(approval.expires_at);
-            self.use_approval(step, &approval, now)?;
+            let owner = self.folded.run.owner();
+            let turn = self.runs.approvals.announce_turns(owner, &approval, now);
+            self.escalates_at = turn.await?.into_iter().chain(self.escalates_at).min();
+            self.use_approval(&approval, now)?;
         }
         self.write(NextPhase::Runs).await
     }
 
-    fn use_approval(
+    /// Applies a decision to each step that waits for it.
+    fn use_approval(&mut self, approval: &Approval, now: Timestamp) -> Result<(), EngineError> {
+        // The refusal of another approval may have stopped the run.
+        let is_awaited = self.awaited().any(|(_, id)| id == approval.approval_id);
+        if !is_awaited {
+            return Ok(());
+        }
+        let Some(decision) = self.effect_of(approval, now)? else {
+            return Ok(());
+        };
+        for call in approval.calls() {
+            // The refusal of one call may have stopped the run.
+            let step = &call.step;
+            let awaits = self
+                .awaited()
+                .any(|(awaited, id)| awaited == *step && id == approval.approval_id);
+            if awaits {
+                let command = command_for(call, approval, &decision);
+                self.apply_command(command)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the effect of an approval's state on the steps that wait for it; `None` if they still wait.
+    fn effect_of(
         &mut self,
-        step: StepId,
         approval: &Approval,
         now: Timestamp,
-    ) -> Result<(), EngineError> {
-        let id = approval.approval_id.clone();
+    ) -> Result<Option<ApprovalEffect>, EngineError> {
         let in_time = now < approval.expires_at;
-        let command = match &approval.state {
+        Ok(Some(match &approval.state {
             // Nothing begins during a pause: an approval of a call stays open, and lapses at its end.
             ApprovalStatus::Approved(ApprovalAgreement {
                 reported_result: None,
                 ..
             }) if in_time && self.folded.run.is_paused() => {
-                self.set_aside.insert(id);
-                return Ok(());
+                self.set_aside.insert(approval.approval_id.clone());
+                return Ok(None);
             }
             ApprovalStatus::Approved(agreed) => match approval.consume(&approval.digest, now) {
                 Ok(consumed) => {
                     let change = approvals::moved(approval, consumed)?;
                     self.approvals.push(ApprovalChange::Move(change));
-                    command_for_agreement(step, approval, agreed)
+                    ApprovalEffect::Agreed(agreed.clone())
                 }
-                Err(_) => self.lapse(step, approval)?,
+                Err(_) => self.lapse(approval)?,
             },
             ApprovalStatus::Rejected(decided) => {
                 let reason = decided.reason.as_deref().unwrap_or("no reason was given");
                 let message = format!("`{}` rejected it: {reason}", decided.by);
-                Command::Refuse {
-                    step,
-                    approval: id,
-                    by: Some(decided.by.clone()),
-                    failure: denied(ErrorCode::ApprovalRejected, message),
-                }
+                ApprovalEffect::Refused(
+                    Some(decided.by.clone()),
+                    denied(ErrorCode::ApprovalRejected, message),
+                )
             }
-            ApprovalStatus::Pending if in_time => return Ok(()),
-            ApprovalStatus::Pending => self.lapse(step, approval)?,
+            ApprovalStatus::Pending if in_time => return Ok(None),
+            ApprovalStatus::Pending => self.lapse(approval)?,
             // An earlier turn used or lapsed it and its append failed: storage decides.
-            ApprovalStatus::Consumed(_) | ApprovalStatus::Lapsed => {
-                self.refuse_lapsed(step, approval)
-            }
-        };
-        self.apply_command(command)
+            ApprovalStatus::Consumed(_) | ApprovalStatus::Lapsed => lapsed(approval),
+        }))
     }
 
-    fn lapse(&mut self, step: StepId, approval: &Approval) -> Result<Command, EngineError> {
+    fn lapse(&mut self, approval: &Approval) -> Result<ApprovalEffect, EngineError> {
         let change = approvals::moved(approval, ApprovalStatus::Lapsed)?;
         self.approvals.push(ApprovalChange::Move(change));
-        Ok(self.refuse_lapsed(step, approval))
-    }
-
-    fn refuse_lapsed(&self, step: StepId, approval: &Approval) -> Command {
-        let end = approval.expires_at;
-        let message = match &approval.state {
-            ApprovalStatus::Approved(agreed) => {
-                let by = &agreed.decided.by;
-                format!("`{by}` approved it, but the run did not use the approval before {end}")
-            }
-            ApprovalStatus::Pending
-            | ApprovalStatus::Rejected(_)
-            | ApprovalStatus::Consumed(_)
-            | ApprovalStatus::Lapsed => {
-                format!("it was not decided before {end}")
-            }
-        };
-        Command::Refuse {
-            step,
-            approval: approval.approval_id.clone(),
-            by: None,
-            failure: denied(ErrorCode::ApprovalExpired, message),
-        }
+        Ok(lapsed(approval))
     }
 
     /// Waits for a slot to ask the gate about a step.
@@ -173,13 +175,60 @@ impl RunDriver<'_> {
     }
 }
 
-/// Converts a granted approval into a command: start the call, or record the result that a person reported.
-fn command_for_agreement(step: StepId, approval: &Approval, agreed: &ApprovalAgreement) -> Command {
-    let (id, digest) = (approval.approval_id.clone(), approval.digest.clone());
+/// The effect of an approval's state on the steps that wait for it.
+enum ApprovalEffect {
+    /// A person approved their calls, or reported that the call happened.
+    Agreed(ApprovalAgreement),
+    /// A person rejected their calls, or there was no decision in time.
+    Refused(Option<UserId>, StepFailure),
+}
+
+/// Returns the refusal of calls whose approval was not decided, or not used, in time.
+fn lapsed(approval: &Approval) -> ApprovalEffect {
+    let end = approval.expires_at;
+    let message = match &approval.state {
+        ApprovalStatus::Approved(agreed) => {
+            let by = &agreed.decided.by;
+            format!("`{by}` approved it, but the run did not use the approval before {end}")
+        }
+        ApprovalStatus::Pending
+        | ApprovalStatus::Rejected(_)
+        | ApprovalStatus::Consumed(_)
+        | ApprovalStatus::Lapsed => {
+            format!("it was not decided before {end}")
+        }
+    };
+    ApprovalEffect::Refused(None, denied(ErrorCode::ApprovalExpired, message))
+}
+
+/// Returns the command for the step of a call: start it, leave it out, fail it, or record the result that a person
+/// reported.
+fn command_for(call: &ExactCall, approval: &Approval, effect: &ApprovalEffect) -> Command {
+    let (step, id) = (call.step.clone(), approval.approval_id.clone());
+    let agreed = match effect {
+        ApprovalEffect::Agreed(agreed) => agreed.clone(),
+        ApprovalEffect::Refused(by, failure) => {
+            return Command::Refuse {
+                step,
+                approval: id,
+                by: by.clone(),
+                failure: failure.clone(),
+            };
+        }
+    };
     let ApprovalAgreement {
         decided,
         reported_result,
-    } = agreed.clone();
+        remainder,
+    } = agreed;
+    if remainder.is_some_and(|remainder| remainder.excluded.contains(&step)) {
+        return Command::Exclude {
+            step,
+            approval: id,
+            by: decided.by,
+        };
+    }
+    let digest = call.digest();
     match reported_result {
         None => Command::Grant {
             step,

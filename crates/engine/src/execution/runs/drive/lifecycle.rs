@@ -121,6 +121,8 @@ impl ReadyRun {
             unwritten: self.unwritten,
             approvals: Vec::new(),
             set_aside: BTreeSet::new(),
+            postponed: BTreeSet::new(),
+            escalates_at: None,
             artifacts: self.artifacts,
             memory: Vec::new(),
             room,

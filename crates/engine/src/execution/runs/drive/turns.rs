@@ -1,5 +1,5 @@
-//! Steps of a question that wait for the rate limit of their tool. Within a maximum time, the limit delays a step and
-//! does not fail it.
+//! Steps of a question, and items of a list, that wait for the rate limit of their tool. Within a maximum time, the
+//! limit delays a step and does not fail it.
 //!
 //! The queue is in memory only: after a restart the driver asks about the step again.
 
@@ -11,6 +11,7 @@ use charter_contract::catalogue::policy::RunKind;
 use charter_contract::ids::StepId;
 use charter_contract::time::Timestamp;
 use charter_domain::gate;
+use charter_domain::run::Run;
 
 use super::RunDriver;
 use crate::execution::runs::effect::Prepared;
@@ -93,9 +94,10 @@ impl RunDriver<'_> {
             self.turns.take(id);
             return true;
         };
-        // A question may wait; a confirmed change does not begin at another time.
+        // A question may wait, and so may an item of a list. Another confirmed change does not begin at another time.
         let wait = Duration::from_millis(too_soon.wait_ms);
-        if self.pinned.workspace.kind == RunKind::Skill && self.turns.wait(id, at, wait) {
+        let may_wait = self.pinned.workspace.kind == RunKind::Skill || is_of_list(run, id);
+        if may_wait && self.turns.wait(id, at, wait) {
             self.progress
                 .step_waiting(id, &tool.tool_id, too_soon.wait_ms);
             return false;
@@ -108,6 +110,15 @@ impl RunDriver<'_> {
         }
         true
     }
+}
+
+/// Returns whether a step is for an item of a list, or reverses one.
+fn is_of_list(run: &Run, step: &StepId) -> bool {
+    let Some(step) = run.graph().step(step) else {
+        return false;
+    };
+    let reversed = step.reverses.as_ref().and_then(|id| run.graph().step(id));
+    reversed.unwrap_or(step).item.is_some()
 }
 
 #[cfg(test)]

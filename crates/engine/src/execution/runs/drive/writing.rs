@@ -1,5 +1,6 @@
 //! Makes a driver's decisions durable: creates the run, appends events, and releases the run.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::time::Timestamp;
@@ -32,8 +33,9 @@ impl RunDriver<'_> {
         let open = self.awaited().map(|(_, approval)| approval);
         let open = open.filter(|approval| !self.set_aside.contains(approval));
         let wait = RunWait {
-            until,
-            approvals: open.collect(),
+            // A run that waits for a group wakes to announce the next one's turn.
+            until: until.into_iter().chain(self.escalates_at).min(),
+            approvals: open.collect::<BTreeSet<_>>().into_iter().collect(),
         };
         if !self.unwritten.is_empty() {
             return self.write(NextPhase::Waits(wait)).await;

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use charter_contract::ids::{PlaybookId, RunId};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{Label, PlaybookId, RunId, UserId};
 use charter_contract::package::PackageBundle;
 use charter_contract::run_status::RunStatus;
 use charter_domain::approval::{Approval, ApprovalStatus};
@@ -26,7 +27,8 @@ use crate::engine::tests::{engine_at, open};
 use crate::execution::runs::drivers::Decided;
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, Confirmation, DryRun, Engine, Mode, RunView, Settings,
+    ApprovalAnswer, ApprovalDecision, ApproverGroup, Confirmation, DryRun, Engine, EngineError,
+    Mode, RunView, Settings,
 };
 
 const TOOL: &str = "switch.off";
@@ -100,10 +102,19 @@ struct Rig {
 
 impl Rig {
     async fn new(approval_ttl: Duration, failures: usize) -> Self {
+        Self::with_groups(approval_ttl, failures, Vec::new()).await
+    }
+
+    async fn with_groups(
+        approval_ttl: Duration,
+        failures: usize,
+        approver_groups: Vec<ApproverGroup>,
+    ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let settings = Settings {
             approval_ttl,
             tool_calls: 1,
+            approver_groups,
             ..Settings::default()
         };
         let rig = Self::over(
@@ -239,18 +250,31 @@ impl Rig {
     }
 
     async fn approve(&self, run: &RunId) -> Approval {
+        self.approve_as("bob", run).await.unwrap()
+    }
+
+    async fn approve_as(&self, name: &str, run: &RunId) -> Result<Approval, EngineError> {
         let asked = self.asked(run).await;
         let say = ApprovalDecision {
             answer: ApprovalAnswer::Approve,
             digest: asked.digest.to_string(),
             reason: None,
         };
-        let bob = person("bob");
-        let decided = self
+        let by = person(name);
+        let decided = self.engine.approvals().decide(&by, &asked.approval_id, say);
+        decided.await
+    }
+
+    /// Waits for the announcement that an approval went to the next group.
+    async fn escalated(&self) {
+        let topic = "approval.escalated".to_owned();
+        let events = self
             .engine
-            .approvals()
-            .decide(&bob, &asked.approval_id, say);
-        decided.await.unwrap()
+            .events()
+            .follow(person("ann"), Some(0), Some(topic));
+        let mut events = std::pin::pin!(events);
+        let next = tokio::time::timeout(TIMEOUT, events.next()).await;
+        assert!(next.unwrap().is_some());
     }
 }
 
@@ -416,5 +440,58 @@ async fn ruling_28_an_approval_that_lapsed_in_a_queue_calls_nothing() {
         (failure.code.as_str(), rig.calls()),
         ("approval_expired", 1)
     );
+    rig.engine.stop().await;
+}
+
+/// Bob's group, and Cid's after half an hour.
+fn groups() -> Vec<ApproverGroup> {
+    let group = |name: &str, user: &str| ApproverGroup {
+        name: Label::parse(name).unwrap(),
+        tenant: None,
+        users: [UserId::parse(user).unwrap()].into(),
+        answers_within: HALF_AN_HOUR,
+    };
+    vec![group("on-call", "bob"), group("leads", "cid")]
+}
+
+/// An approval that nobody of a group answers goes to the next group, also if the process was away at that time.
+#[tokio::test]
+async fn an_unanswered_approval_goes_to_the_next_group() {
+    let rig = Rig::with_groups(DAY, 0, groups()).await;
+    let run = rig.start(Retry::default()).await;
+    let early = rig.approve_as("cid", &run).await.unwrap_err();
+    assert_eq!(early.code, ErrorCode::PermissionDenied);
+    assert!(early.to_string().contains("`on-call`"), "{early}");
+    let rig = rig.restarted(HALF_AN_HOUR).await;
+    rig.escalated().await;
+    let asked = rig.asked(&run).await;
+    let shown = rig
+        .engine
+        .approvals()
+        .get(&person("cid"), &asked.approval_id)
+        .await
+        .unwrap();
+    assert_eq!(shown.group, Some(Label::parse("leads").unwrap()));
+    assert!(shown.can_approve);
+    rig.approve_as("cid", &run).await.unwrap();
+    assert_eq!(rig.ended(&run).await.summary.status, RunStatus::Completed);
+    rig.engine.stop().await;
+}
+
+/// A member hands an approval on; nobody else does, and nobody follows the last group.
+#[tokio::test]
+async fn a_member_of_the_group_hands_an_approval_on() {
+    let rig = Rig::with_groups(DAY, 0, groups()).await;
+    let run = rig.start(Retry::default()).await;
+    let approval = rig.asked(&run).await.approval_id;
+    let approvals = rig.engine.approvals();
+    let refused = approvals.hand_on(&person("cid"), &approval).await;
+    assert_eq!(refused.unwrap_err().code, ErrorCode::PermissionDenied);
+    approvals.hand_on(&person("bob"), &approval).await.unwrap();
+    rig.escalated().await;
+    let last = approvals.hand_on(&person("bob"), &approval).await;
+    assert_eq!(last.unwrap_err().code, ErrorCode::IllegalTransition);
+    rig.approve_as("cid", &run).await.unwrap();
+    assert_eq!(rig.ended(&run).await.summary.status, RunStatus::Completed);
     rig.engine.stop().await;
 }

@@ -22,8 +22,8 @@ use crate::engine::tests::{engine, in_a_place, open};
 use crate::execution::runs::drivers::Decided;
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, CallOrigin, Confirmation, DryRun, Engine, HypotheticalCall,
-    Mode, RunView, Settings, SubmittedPlan,
+    ApprovalAnswer, ApprovalDecision, CallOrigin, DryRun, Engine, HypotheticalCall, Mode, RunView,
+    Settings, SubmittedPlan,
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -98,7 +98,7 @@ impl Rig {
         }
     }
 
-    /// Starts a plan of one step; one that writes waits for confirmation.
+    /// Starts a plan of one step; one that writes waits for a person.
     async fn start(&self, tool: &str, condition: Option<&str>) -> RunView {
         let mut step = json!({"id": "step-001", "tool": tool, "parameters": {}});
         if let Some(expression) = condition {
@@ -202,16 +202,6 @@ async fn policies_of_a_repeat_are_asked_in_a_place() {
     let rig = Rig::new(deep, 0).await;
     let started = rig.start("asked.write", None).await;
     let run = started.summary.run_id;
-    let confirmation = Confirmation {
-        digest: started.state.plan_digest.to_string(),
-        typed: None,
-    };
-    let confirmed = rig
-        .engine
-        .run_management()
-        .confirm(&person("ann"), &run, confirmation)
-        .await;
-    confirmed.unwrap();
     let asked = rig.rested(&run).await;
     let [approval] = &asked.approvals[..] else {
         panic!("{asked:#?}");

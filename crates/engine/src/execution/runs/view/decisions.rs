@@ -106,7 +106,7 @@ fn explained(
     let state = run.steps().state_of(step).cloned();
     let asked = approvals
         .iter()
-        .filter(|approval| approval.call.step == *step);
+        .filter(|approval| approval.call_of(step).is_some());
     (state.is_some() || !decisions.is_empty()).then(|| StepExplanation {
         step: step.clone(),
         tool: declared.tool().cloned(),
@@ -133,6 +133,7 @@ fn decided_on(event: &RunEvent) -> Option<&StepId> {
         | RunEvent::StepSucceeded { .. }
         | RunEvent::RetryScheduled { .. }
         | RunEvent::StepFailed { .. }
+        | RunEvent::StepExpanded { .. }
         | RunEvent::Paused { .. }
         | RunEvent::Resumed { .. }
         | RunEvent::Stopping { .. }

@@ -10,7 +10,7 @@ use charter_contract::run_status::RunStatus;
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, Digest};
-use charter_domain::graph::Entry;
+use charter_domain::graph::{Entry, StepItem};
 use charter_domain::parameters::{ProposedValue, ValueSource};
 use charter_domain::run::{
     FoldError, MissingAccount, Run, RunEvent, RunOutcome, StepState, StopCause, StrictReplay,
@@ -120,6 +120,9 @@ pub struct StepView {
     pub entry: Entry,
     /// The step that it reverses.
     pub reverses: Option<StepId>,
+    /// The item that it is for, if it was added by a step that is repeated for each item of a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<StepItem>,
     /// The step's state.
     #[serde(flatten)]
     pub state: StepState,
@@ -177,6 +180,7 @@ impl RunState {
                     writes: step.writes(),
                     entry: step.entry.clone(),
                     reverses: step.reverses.clone(),
+                    item: step.item.as_deref().cloned(),
                     state: state.clone(),
                 })
                 .collect(),

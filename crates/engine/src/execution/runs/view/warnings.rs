@@ -39,12 +39,12 @@ impl Workspace {
     /// Returns the call of a step as far as its values are known. `None` for a step that calls nothing, and for a write
     /// that a dry run leaves out.
     fn foreseen(&self, run: &Run, step: &Step) -> Option<ForeseenCall> {
-        let StepAction::Call { arguments, .. } = &step.action else {
+        let StepAction::Call { arguments, .. } = step.action.each() else {
             return None;
         };
         let called = self.called(step).ok()?;
         let mut filling = FillBudget::with_limit(JSON_MEMORY);
-        let given = arguments.resolve(run.bindings(), &mut filling).ok();
+        let given = arguments.resolve(run.bindings_of(step), &mut filling).ok();
         let known = given.map(|given| self.exact(run, step, called, given));
         match known {
             Some(Ok(call)) => call.map(|call| ForeseenCall {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use charter_store::evidence_log::EvidenceLog;
 use charter_store::journal::{Claim, Journal};
 use charter_store::memory::Memories;
+use charter_store::notification::{NotificationClaim, Notifications};
 use charter_store::outbox::Outbox;
 use charter_store::request::{RequestLease, Requests};
 use charter_store::session::Sessions;
@@ -77,6 +78,16 @@ pub(super) async fn look_at_what_is_everyones(watched: &mut Watched) -> Outcome 
             store.requests_of_ended_runs(PAGE),
         )
         .await;
+    let claim = NotificationClaim {
+        holder: "me".to_owned(),
+        now: sample::at(5)?,
+        until: sample::at(35)?,
+        message_id: "msg".to_owned(),
+        most: 100,
+    };
+    watched
+        .look("claim_message", Everyones, store.claim_message(&claim))
+        .await;
     let hash = [TextHash([0; 32])];
     watched
         .look("vectors", Everyones, store.vectors("test/f32", &hash))
@@ -112,6 +123,16 @@ async fn look_at_sweeps(watched: &mut Watched) -> Outcome {
             Everyones,
             store.sweep_tool_contents(early),
         )
+        .await;
+    watched
+        .look(
+            "sweep_notifications",
+            Everyones,
+            store.sweep_notifications(early),
+        )
+        .await;
+    watched
+        .look("sweep_signatures", Everyones, store.sweep_signatures(early))
         .await;
     watched
         .look("sweep_memories", Everyones, store.sweep_memories(early))

@@ -1,0 +1,200 @@
+//! Approvals that reach people: a message in Slack, whose place a scripted server takes, and the decision by its button.
+
+use charter_testkit::http_stub::{HttpStub, Reply};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::home::{Answer, Api, Home, eventually};
+use crate::playbooks::{
+    KEYS, PLAYBOOK, PLAYBOOK_FILE, confirm, path_of, purge, settled, waiting_run_of,
+};
+use crate::service::Service;
+
+const SIGNING: &str = "8f742231b10e8888abcd99yyyzzz85a5";
+const RAZE: &str = "reliability.raze_vault";
+const BOB: &str = "U2";
+
+/// HMAC-SHA256 (RFC 2104), as Slack signs.
+fn signature(timestamp: &str, body: &str, key: &str) -> String {
+    let pad = |byte: u8| {
+        let mut block = [byte; 64];
+        for (place, key) in block.iter_mut().zip(key.bytes()) {
+            *place ^= key;
+        }
+        block
+    };
+    let inner = Sha256::new()
+        .chain_update(pad(0x36))
+        .chain_update(format!("v0:{timestamp}:{body}"))
+        .finalize();
+    let outer = Sha256::new()
+        .chain_update(pad(0x5c))
+        .chain_update(inner)
+        .finalize();
+    let digits = outer.iter().map(|byte| format!("{byte:02x}"));
+    format!("v0={}", digits.collect::<String>())
+}
+
+fn now() -> String {
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    since.as_secs().to_string()
+}
+
+/// Takes every message, and every answer to an interaction.
+fn slack() -> HttpStub {
+    HttpStub::start(|_, _| Reply::json(200, "{\"ok\": true}")).unwrap()
+}
+
+fn home(slack: &HttpStub) -> Home {
+    let home = Home::with_keys(&KEYS)
+        .with("CHARTER_MODEL__SOURCE", "none")
+        .with("CHARTER_A2A__PUBLIC_URL", "https://charter.example.com")
+        .with("SLACK_TOKEN", "xoxb-of-the-test")
+        .with("SLACK_SIGNING_SECRET", SIGNING);
+    let file = home.path("config.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let people = [("U1", "ann"), (BOB, "bob")];
+    let people = people.map(|(id, user)| {
+        format!("{{ slack_user = \"{id}\", user = \"{user}\", tenant = \"acme\" }}")
+    });
+    let channel = format!(
+        "\n[notifications.channels.ops]\nkind = \"slack\"\nconversation = \"C1\"\nteam = \"T1\"\n\
+         token = {{ variable = \"SLACK_TOKEN\" }}\nsigning_secret = {{ variable = \"SLACK_SIGNING_SECRET\" }}\n\
+         api_url = \"{}\"\nanswers_url = \"{}\"\npeople = [{}]\n\
+         [[notifications.rules]]\ntopics = [\"approval.requested\"]\nchannels = [\"ops\"]\n",
+        slack.url("/api"),
+        slack.url(""),
+        people.join(", ")
+    );
+    std::fs::write(&file, text + &channel).unwrap();
+    home
+}
+
+/// The blocks of the message that Slack got about an approval.
+fn message(slack: &HttpStub, approval: &Value) -> Value {
+    let id = approval["approval_id"].as_str().unwrap();
+    eventually("a message in Slack", || {
+        let mut posted = slack.seen().into_iter();
+        let found = posted.find(|seen| {
+            seen.path == "/api/chat.postMessage" && seen.body.to_string().contains(id)
+        });
+        found.map(|seen| seen.body["blocks"].clone())
+    })
+}
+
+fn buttons(blocks: &Value) -> Vec<Value> {
+    let last = blocks.as_array().unwrap().last().unwrap();
+    last["elements"].as_array().unwrap().clone()
+}
+
+/// The body that Slack sends for a click.
+fn click(user: &str, value: &str, answers: &HttpStub) -> String {
+    let payload = json!({
+        "type": "block_actions", "team": {"id": "T1"}, "user": {"id": user},
+        "response_url": answers.url("/actions/1"),
+        "actions": [{"action_id": "approve", "block_id": "decision", "value": value}],
+    });
+    let escaped = payload.to_string().bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    });
+    format!("payload={}", escaped.collect::<String>())
+}
+
+fn send(api: &Api, timestamp: &str, signature: &str, body: &str) -> Answer {
+    let headers = [
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("x-slack-request-timestamp", timestamp),
+        ("x-slack-signature", signature),
+    ];
+    let body = body.as_bytes().to_vec();
+    api.call("POST", "/v1/slack/interactions", &headers, body)
+}
+
+/// A wrong signature, an old request, an unknown user, the requester, a repeat and a destructive call are refused, each
+/// with its reason, and nothing is changed; Bob's click is one decision, and the call is made once.
+#[test]
+fn ruling_28_an_approval_is_decided_in_slack_once_and_by_another_person() {
+    let (slack, service) = (slack(), Service::start());
+    let home = home(&slack);
+    let server = home.serve();
+    let ann = server.key("ann");
+    let package = purge(&service);
+    let raze = package
+        .text(PLAYBOOK_FILE)
+        .replace(PLAYBOOK, RAZE)
+        .replace("purge the vault for good", "raze the vault to the ground")
+        .replace("supervised", "destructive");
+    ann.register(&package.with("playbooks/raze.yaml", &raze));
+
+    let run = waiting_run_of(&ann);
+    let approval = run["approvals"][0].clone();
+    let shown = buttons(&message(&slack, &approval));
+    let link = format!(
+        "https://charter.example.com/console/approvals/{}",
+        approval["approval_id"].as_str().unwrap()
+    );
+    assert_eq!(shown[2]["url"], link.as_str());
+    let value = shown[0]["value"].as_str().unwrap();
+    let nobody = &server.api;
+    let signed = |body: &str| {
+        let timestamp = now();
+        let signature = signature(&timestamp, body, SIGNING);
+        send(nobody, &timestamp, &signature, body)
+    };
+    let bobs = click(BOB, value, &slack);
+    let wrong = signature(&now(), &bobs, "another-signing-secret-of-nobody");
+    send(nobody, &now(), &wrong, &bobs).fails(401, "unauthenticated");
+    let old = signature("1790000000", &bobs, SIGNING);
+    send(nobody, "1790000000", &old, &bobs).fails(401, "unauthenticated");
+    signed(&click("U9", value, &slack)).fails(403, "permission_denied");
+    let own = signed(&click("U1", value, &slack)).fails(403, "permission_denied");
+    assert!(own.contains("`ann` requested this call"), "{own}");
+    let state = || {
+        let path = format!(
+            "/v1/approvals/{}",
+            approval["approval_id"].as_str().unwrap()
+        );
+        ann.get(&path).expect(200)["state"].clone()
+    };
+    assert_eq!(state(), "pending");
+    assert!(!service.was_called());
+
+    let timestamp = now();
+    let valid = signature(&timestamp, &bobs, SIGNING);
+    let decided = send(nobody, &timestamp, &valid, &bobs).expect(200);
+    assert_eq!(decided["state"], "approved", "{decided:#}");
+    let repeated = send(nobody, &timestamp, &valid, &bobs).fails(409, "illegal_transition");
+    assert!(repeated.contains("received before"), "{repeated}");
+    service.next().answer_with("{\"purged\": true}");
+    settled(&ann, &run, "completed");
+    assert!(!service.was_called());
+    let told = slack.seen().into_iter();
+    let told: Vec<String> = told
+        .filter(|seen| seen.path == "/actions/1")
+        .map(|seen| seen.body["text"].to_string())
+        .collect();
+    assert!(
+        told.iter().any(|text| text.contains("approved by bob")),
+        "{told:?}"
+    );
+
+    // The message of a destructive call has only the link, and a forged button does not help.
+    let path = format!("/v1/playbooks/{RAZE}/runs");
+    let run = ann.post(&path, &json!({"parameters": {"vault": "main"}}));
+    let run = run.expect(201);
+    confirm(&ann, &run).expect(200);
+    let run = settled(&ann, &run, "awaiting_approval");
+    let approval = &run["approvals"][0];
+    let shown = buttons(&message(&slack, approval));
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    let forged = json!({
+        "channel": "ops", "approval": approval["approval_id"], "digest": approval["digest"],
+    });
+    let refused = signed(&click(BOB, &forged.to_string(), &slack)).fails(403, "permission_denied");
+    assert!(refused.contains("not decided in Slack"), "{refused}");
+    let shown = ann.get(&path_of(&run, "")).expect(200);
+    assert_eq!(shown["status"], "awaiting_approval");
+    assert!(!service.was_called());
+    assert!(!server.log().contains("xoxb-of-the-test"));
+}

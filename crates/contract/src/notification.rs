@@ -1,0 +1,19 @@
+//! What people are told about through channels. Must not know channels, nor what a message looks like.
+
+string_enum! {
+    /// A topic that rules send to channels (this project).
+    pub enum NotificationTopic {
+        /// An approval waits for a decision.
+        ApprovalRequested = "approval.requested",
+        /// An approval without a decision expires soon.
+        ApprovalExpiring = "approval.expiring",
+        /// A run ended without its result, or without required evidence.
+        RunFailed = "run.failed",
+        /// A run ended with its result.
+        RunCompleted = "run.completed",
+        /// A finding that the previous run of its schedule did not have.
+        FindingNew = "finding.new",
+        /// A mission waits for the approval of its proposals.
+        MissionAwaitingApproval = "mission.awaiting_approval",
+    }
+}

@@ -1,0 +1,495 @@
+//! Notifications over SQLite, with a simulated clock and a channel that records what it gets.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZeroU64;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use charter_contract::catalogue::vocabulary::Severity;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::identity::Rights;
+use charter_contract::ids::{Label, RunId, TenantId, UserId};
+use charter_contract::notification::NotificationTopic;
+use charter_contract::page::PageRequest;
+use charter_contract::time::Timestamp;
+use charter_domain::clock::Clock;
+use charter_domain::notification::{NotificationRule, QuietHours};
+use charter_domain::rate_limit::Rate;
+use charter_effects::channel::{
+    ButtonAnswer, ChannelFailure, ChannelFault, ChannelKey, ChannelMessage, Channels, SlackRequest,
+};
+use charter_store::SharedStore;
+use charter_store::outbox::NewMessage;
+use charter_testkit::clock::SimulatedClock;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::SlackDecision;
+use crate::engine::tests::ExecutionRig;
+use crate::execution::tests::{rested, rig_with, start};
+use crate::identity::caller::tests::person;
+use crate::{
+    AccessScope, AccessScopes, Approval, CatalogueRole, ChannelSettings, EngineError,
+    NotificationSettings, Role, SkillGrants, SlackPeople, SlackPerson, Tier,
+};
+
+/// Noon.
+const NOW: &str = "2026-04-14T12:00:00Z";
+
+/// Records messages; fails as often as it is told to.
+#[derive(Default)]
+struct Recorder {
+    sent: Mutex<Vec<ChannelMessage>>,
+    failures: Mutex<VecDeque<ChannelFault>>,
+    answers: Mutex<Vec<(String, ButtonAnswer)>>,
+}
+
+#[async_trait]
+impl Channels for Recorder {
+    async fn send(
+        &self,
+        message: &ChannelMessage,
+        _: &CancellationToken,
+    ) -> Result<(), ChannelFailure> {
+        self.sent.lock().unwrap().push(message.clone());
+        match self.failures.lock().unwrap().pop_front() {
+            None => Ok(()),
+            Some(fault) => Err(ChannelFailure {
+                fault,
+                message: "it is closed".to_owned(),
+                retry_after: None,
+            }),
+        }
+    }
+
+    /// Every signature that begins with `v0=` is valid.
+    fn signers(&self, request: &SlackRequest<'_>) -> Vec<ChannelKey> {
+        let valid = request.signature.starts_with("v0=");
+        let key = ChannelKey {
+            tenant: None,
+            channel: ops(),
+        };
+        valid.then_some(key).into_iter().collect()
+    }
+
+    async fn answer(
+        &self,
+        _: &ChannelKey,
+        _: &str,
+        text: &str,
+        answers: ButtonAnswer,
+    ) -> Result<(), ChannelFailure> {
+        self.answers
+            .lock()
+            .unwrap()
+            .push((text.to_owned(), answers));
+        Ok(())
+    }
+}
+
+fn ops() -> Label {
+    Label::parse("ops").unwrap()
+}
+
+fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+fn slack_person(user: &str) -> SlackPerson {
+    let scopes = [AccessScope::ApprovalsRead, AccessScope::ApprovalsWrite];
+    SlackPerson {
+        tenant: TenantId::parse("acme").unwrap(),
+        user: UserId::parse(user).unwrap(),
+        rights: Rights {
+            role: Role::Operator,
+            tier: Tier::Basic,
+            catalogue: CatalogueRole::Viewer,
+            agent_skills: SkillGrants::default(),
+            scopes: AccessScopes::Only(BTreeSet::from(scopes)),
+            profile: None,
+        },
+    }
+}
+
+fn channel() -> ChannelSettings {
+    let people = [("U1", "ann"), ("U2", "bob")];
+    let people = people.map(|(id, user)| (id.to_owned(), slack_person(user)));
+    ChannelSettings {
+        kind: "slack",
+        quiet: None,
+        rate: None,
+        slack: Some(SlackPeople {
+            team: "T1".to_owned(),
+            people: BTreeMap::from(people),
+        }),
+    }
+}
+
+fn rule() -> NotificationRule {
+    NotificationRule {
+        topics: NotificationTopic::ALL.iter().copied().collect(),
+        channels: BTreeSet::from([ops()]),
+        severity: Some(Severity::High),
+        domains: BTreeSet::new(),
+        digest: None,
+    }
+}
+
+struct Rig {
+    rig: ExecutionRig,
+    store: SharedStore,
+    clock: SimulatedClock,
+    recorder: Arc<Recorder>,
+    _dir: TempDir,
+}
+
+impl Rig {
+    async fn new(channel: ChannelSettings, rule: NotificationRule) -> Self {
+        let clock = SimulatedClock::at(at(NOW));
+        let recorder = Arc::new(Recorder::default());
+        let (rig, store, dir) = rig_with(|ports, settings| {
+            ports.clock = Arc::new(clock.clone());
+            ports.channels = Arc::<Recorder>::clone(&recorder);
+            settings.four_eyes = Some(true);
+            settings.notifications = NotificationSettings {
+                channels: BTreeMap::from([(ops(), channel)]),
+                rules: vec![rule],
+                public_url: Some("https://charter.example.com/".to_owned()),
+                ..NotificationSettings::default()
+            };
+        })
+        .await;
+        let made = Self {
+            rig,
+            store,
+            clock,
+            recorder,
+            _dir: dir,
+        };
+        made.work().await;
+        made
+    }
+
+    async fn work(&self) {
+        self.rig.services.notifications.work().await.unwrap();
+    }
+
+    async fn work_after(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds)).unwrap();
+        self.work().await;
+    }
+
+    fn sent(&self) -> Vec<ChannelMessage> {
+        self.recorder.sent.lock().unwrap().clone()
+    }
+
+    fn titles(&self) -> Vec<String> {
+        let sent = self.sent().into_iter();
+        sent.map(|message| message.content.title).collect()
+    }
+
+    fn fail(&self, faults: &[ChannelFault]) {
+        self.recorder.failures.lock().unwrap().extend(faults);
+    }
+
+    /// A run of Ann's that waits for an approval.
+    async fn waiting(&self) -> (RunId, Approval) {
+        let started = start(&self.rig, "doors.shut").await.run();
+        let (run, ann) = (started.summary.run_id, person("ann"));
+        rested(&self.rig, &run).await;
+        let page = PageRequest::new(None, 10);
+        let approvals = &self.rig.services.approvals;
+        let listed = approvals
+            .list(&ann, Some("pending"), Some(&run), &page)
+            .await;
+        (run, listed.unwrap().entries.remove(0).approval)
+    }
+
+    /// A click in Slack at the present time.
+    async fn click(
+        &self,
+        (team, user): (&str, &str),
+        approval: &Approval,
+        signature: &str,
+    ) -> Result<SlackDecision, EngineError> {
+        let timestamp = self.clock_seconds().to_string();
+        self.click_at(&timestamp, (team, user), approval, signature)
+            .await
+    }
+
+    async fn click_at(
+        &self,
+        timestamp: &str,
+        (team, user): (&str, &str),
+        approval: &Approval,
+        signature: &str,
+    ) -> Result<SlackDecision, EngineError> {
+        let button = json!({
+            "channel": "ops", "approval": approval.approval_id, "digest": approval.digest,
+        });
+        let payload = json!({
+            "type": "block_actions", "team": {"id": team}, "user": {"id": user},
+            "response_url": "https://hooks.slack.com/1",
+            "actions": [{"action_id": "approve", "value": button.to_string()}],
+        });
+        let body = format!("payload={payload}");
+        let request = SlackRequest {
+            timestamp,
+            signature,
+            body: body.as_bytes(),
+        };
+        let notifications = &self.rig.services.notifications;
+        notifications.decide_in_slack(request).await
+    }
+
+    fn clock_seconds(&self) -> i64 {
+        self.clock.now().as_micros() / 1_000_000
+    }
+
+    async fn state(&self, approval: &Approval) -> &'static str {
+        let approvals = &self.rig.services.approvals;
+        let found = approvals.get(&person("bob"), &approval.approval_id).await;
+        found.unwrap().approval.state.word()
+    }
+
+    /// Publishes that occurrences of a schedule have new findings.
+    async fn announce(&self, found: &[(&str, Severity)]) {
+        let messages = found.iter().map(|(occurrence, severity)| {
+            let payload = json!({
+                "schedule_id": "nightly", "occurrence": occurrence, "domain": "security",
+                "severity": severity, "count": 2,
+            });
+            NewMessage {
+                topic: "finding.new".to_owned(),
+                tenant: Some("acme".to_owned()),
+                user_id: None,
+                payload: payload.to_string(),
+                at: self.clock.now(),
+            }
+        });
+        self.store.publish(messages.collect()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_approval_is_sent_once_with_a_link_and_announced_again_before_it_expires() {
+    let rig = Rig::new(channel(), rule()).await;
+    let (_, approval) = rig.waiting().await;
+    rig.work().await;
+    rig.work().await;
+    let sent = rig.sent();
+    let [message] = sent.as_slice() else {
+        panic!("{sent:?}");
+    };
+    let content = &message.content;
+    assert_eq!(content.title, "Approval requested: doors.shut");
+    let link = format!(
+        "https://charter.example.com/console/approvals/{}",
+        approval.approval_id
+    );
+    assert_eq!(content.link.as_ref(), Some(&link));
+    let button = content.decision.as_ref().unwrap();
+    assert_eq!(button.digest, approval.digest.to_string());
+    assert_eq!(content.data["calls"][0]["tool"], "doors.shut");
+    // It lasts a day.
+    rig.work_after(23 * 3_600 - 1).await;
+    assert_eq!(rig.sent().len(), 1);
+    rig.work_after(1).await;
+    assert_eq!(rig.titles()[1..], ["Approval expires soon: doors.shut"]);
+}
+
+#[tokio::test]
+async fn a_decided_approval_is_not_announced_any_more() {
+    let rig = Rig::new(channel(), rule()).await;
+    let (_, approval) = rig.waiting().await;
+    let decided = rig.click(("T1", "U2"), &approval, "v0=1").await.unwrap();
+    assert_eq!(decided.state.as_deref(), Some("approved"));
+    rig.work_after(23 * 3_600).await;
+    let titles = rig.titles();
+    assert!(
+        !titles.iter().any(|title| title.contains("Approval")),
+        "{titles:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_message_is_retried_under_its_id_and_not_for_ever() {
+    let rig = Rig::new(channel(), rule()).await;
+    rig.fail(&[ChannelFault::Unavailable; 2]);
+    rig.announce(&[("f1", Severity::High)]).await;
+    rig.work().await;
+    rig.work_after(14).await;
+    assert_eq!(rig.sent().len(), 1, "it waits");
+    rig.work_after(1).await;
+    rig.work_after(30).await;
+    rig.work_after(3_600).await;
+    let sent = rig.sent();
+    assert_eq!(sent.len(), 3);
+    assert!(sent.iter().all(|message| message.id == sent[0].id));
+    rig.fail(&[ChannelFault::Unavailable; 100]);
+    rig.announce(&[("f2", Severity::High)]).await;
+    for _ in 0..100 {
+        rig.work_after(3_601).await;
+    }
+    let attempts = rig.sent().len() - 3;
+    assert!((24..40).contains(&attempts), "{attempts}");
+    let page = PageRequest::new(None, 10);
+    let mut admin = person("ann");
+    admin.role = Role::Admin;
+    let failed = rig
+        .rig
+        .services
+        .notifications
+        .list(&admin, Some("failed"), None, &page);
+    let failed = failed.await.unwrap().entries;
+    assert_eq!(failed.len(), 1);
+    assert_eq!(failed[0].detail.as_deref(), Some("it is closed"));
+}
+
+#[tokio::test]
+async fn a_refused_message_is_not_sent_again() {
+    let rig = Rig::new(channel(), rule()).await;
+    rig.fail(&[ChannelFault::Refused]);
+    rig.announce(&[("f1", Severity::Critical)]).await;
+    rig.work().await;
+    rig.work_after(7_200).await;
+    assert_eq!(rig.sent().len(), 1);
+}
+
+#[tokio::test]
+async fn severe_findings_of_an_hour_are_one_message() {
+    let hourly = NotificationRule {
+        digest: Some(Duration::from_secs(3_600)),
+        ..rule()
+    };
+    let rig = Rig::new(channel(), hourly).await;
+    let found = [
+        ("f1", Severity::High),
+        ("f2", Severity::Low),
+        ("f3", Severity::Critical),
+    ];
+    rig.announce(&found).await;
+    rig.work_after(1_800).await;
+    // The same event again.
+    rig.announce(&found[..1]).await;
+    rig.announce(&[("f4", Severity::High)]).await;
+    rig.work_after(1_799).await;
+    assert!(rig.sent().is_empty());
+    rig.work_after(1).await;
+    let sent = rig.sent();
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0].content.title, "6 new findings");
+    let ids = |content: &Value| -> Vec<String> {
+        let all = content["findings"].as_array().unwrap().iter();
+        let mut all: Vec<String> = all
+            .map(|found| found["occurrence"].as_str().unwrap().to_owned())
+            .collect();
+        all.sort();
+        all
+    };
+    assert_eq!(ids(&sent[0].content.data), ["f1", "f3", "f4"]);
+}
+
+#[tokio::test]
+async fn quiet_hours_hold_everything_but_the_exceptions() {
+    let except = BTreeSet::from([NotificationTopic::ApprovalRequested]);
+    let quiet = ChannelSettings {
+        quiet: Some(QuietHours::new("11:00", "13:00", "UTC", except).unwrap()),
+        ..channel()
+    };
+    let rig = Rig::new(quiet, rule()).await;
+    rig.announce(&[("f1", Severity::High)]).await;
+    rig.waiting().await;
+    rig.work_after(3_599).await;
+    assert_eq!(rig.titles(), ["Approval requested: doors.shut"]);
+    rig.work_after(1).await;
+    assert_eq!(rig.titles()[1..], ["2 new findings"]);
+}
+
+#[tokio::test]
+async fn a_channel_gets_no_more_than_its_rate() {
+    let slow = ChannelSettings {
+        rate: Some(Rate::new(NonZeroU64::MIN, NonZeroU64::MIN)),
+        ..channel()
+    };
+    let rig = Rig::new(slow, rule()).await;
+    rig.announce(&[("f1", Severity::High), ("f2", Severity::High)])
+        .await;
+    rig.work().await;
+    rig.work_after(59).await;
+    assert_eq!(rig.sent().len(), 1);
+    rig.work_after(1).await;
+    assert_eq!(rig.sent().len(), 2);
+}
+
+/// Each refusal has its reason, and changes nothing.
+#[tokio::test]
+async fn ruling_28_a_decision_in_slack_has_the_checks_of_any_other() {
+    let rig = Rig::new(channel(), rule()).await;
+    let (_, approval) = rig.waiting().await;
+    let bob = ("T1", "U2");
+    let old = (rig.clock_seconds() - 301).to_string();
+    let mut another = approval.clone();
+    another.digest = crate::Digest::claimed("sha256:0");
+    let refusals = [
+        (
+            rig.click(bob, &approval, "none").await,
+            ErrorCode::Unauthenticated,
+            "no signature",
+        ),
+        (
+            rig.click_at(&old, bob, &approval, "v0=1").await,
+            ErrorCode::Unauthenticated,
+            "older",
+        ),
+        (
+            rig.click_at("x", bob, &approval, "v0=1").await,
+            ErrorCode::Unauthenticated,
+            "no time",
+        ),
+        (
+            rig.click(("T2", "U2"), &approval, "v0=2").await,
+            ErrorCode::PermissionDenied,
+            "workspace `T2`",
+        ),
+        (
+            rig.click(("T1", "U9"), &approval, "v0=3").await,
+            ErrorCode::PermissionDenied,
+            "`U9` has no identity",
+        ),
+        (
+            rig.click(("T1", "U1"), &approval, "v0=4").await,
+            ErrorCode::PermissionDenied,
+            "`ann` requested this",
+        ),
+        (
+            rig.click(bob, &another, "v0=5").await,
+            ErrorCode::VersionConflict,
+            "read it again",
+        ),
+        (
+            rig.click(bob, &approval, "v0=5").await,
+            ErrorCode::IllegalTransition,
+            "received before",
+        ),
+    ];
+    for (refused, code, reason) in refusals {
+        let error = refused.unwrap_err();
+        assert_eq!(error.code, code, "{error}");
+        assert!(error.message.contains(reason), "{error}");
+    }
+    assert_eq!(rig.state(&approval).await, "pending");
+    let decided = rig.click(bob, &approval, "v0=6").await.unwrap();
+    assert_eq!(decided.approval_id, Some(approval.approval_id.clone()));
+    assert_ne!(rig.state(&approval).await, "pending");
+    let again = rig.click(bob, &approval, "v0=7").await.unwrap_err();
+    assert_eq!(again.code, ErrorCode::IllegalTransition);
+    let answers = rig.recorder.answers.lock().unwrap();
+    let replaced = answers
+        .iter()
+        .filter(|(_, how)| *how == ButtonAnswer::Replaces);
+    let replaced: Vec<&str> = replaced.map(|(text, _)| text.as_str()).collect();
+    assert_eq!(replaced, ["doors.shut: approved by bob"]);
+}

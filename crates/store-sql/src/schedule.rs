@@ -1,0 +1,569 @@
+//! Enabled schedules and their occurrences.
+
+mod occurrence;
+
+use async_trait::async_trait;
+use charter_contract::catalogue::schedule::ScheduleState;
+use charter_contract::ids::{HookId, ScheduleId, TenantId, UserId};
+use charter_contract::time::Timestamp;
+use charter_store::StoreError;
+use charter_store::outbox::NewMessage;
+use charter_store::page::{Page, PageRequest};
+use charter_store::schedule::{
+    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleCause, ScheduleChange,
+    ScheduleHook, ScheduleRecord, Schedules,
+};
+
+use crate::column::{self, Cursor};
+use crate::outbox;
+use crate::row::{Columns, field};
+use crate::store::{Access, RowScope, SqlEngine, SqlStore, sweep};
+use crate::tx::{Dialect, StatementBuilder, Tx, execute, params, row, rows};
+
+const READING: &str = "reading a schedule";
+const WRITING: &str = "writing a schedule";
+const VERSION: &str = "version of a schedule";
+
+/// The columns of [`record`].
+const RECORD: &str = "tenant_id, schedule_id, user_id, definition, identity, cause, state, hook_id, hook_secret, \
+     enabled_at, next_at, version";
+
+fn cause_word(cause: ScheduleCause) -> &'static str {
+    match cause {
+        ScheduleCause::Time => "time",
+        ScheduleCause::Webhook => "webhook",
+        ScheduleCause::Finding => "finding",
+    }
+}
+
+fn cause_of(word: &str) -> Result<ScheduleCause, StoreError> {
+    let all = [
+        ScheduleCause::Time,
+        ScheduleCause::Webhook,
+        ScheduleCause::Finding,
+    ];
+    let mut all = all.into_iter();
+    let found = all.find(|cause| cause_word(*cause) == word);
+    found.ok_or_else(|| StoreError::Corrupt {
+        what: "cause of a schedule",
+        id: word.chars().take(80).collect(),
+        detail: "unknown word".to_owned(),
+    })
+}
+
+fn record(row: &dyn Columns) -> Result<ScheduleRecord, StoreError> {
+    let hook = match (
+        field::<Option<&str>>(row, 7)?,
+        field::<Option<String>>(row, 8)?,
+    ) {
+        (Some(hook_id), Some(secret)) => Some(ScheduleHook {
+            hook_id: column::parse("hook id", hook_id)?,
+            secret,
+        }),
+        (None, _) | (_, None) => None,
+    };
+    let next_at: Option<i64> = field(row, 10)?;
+    Ok(ScheduleRecord {
+        tenant_id: column::parse("tenant id", field(row, 0)?)?,
+        schedule_id: column::parse("schedule id", field(row, 1)?)?,
+        user_id: column::parse("user id", field(row, 2)?)?,
+        definition: field(row, 3)?,
+        identity: field(row, 4)?,
+        cause: cause_of(field(row, 5)?)?,
+        state: column::parse("state of a schedule", field(row, 6)?)?,
+        hook,
+        enabled_at: column::parse_micros(field(row, 9)?)?,
+        next_at: next_at.map(column::parse_micros).transpose()?,
+        version: column::parse_integer(VERSION, field(row, 11)?)?,
+    })
+}
+
+/// Serialises the writes that count a tenant's schedules, so that concurrent ones keep to the limit.
+async fn lock_tenant(tx: &mut Tx<'_>, tenant: &str) -> Result<(), StoreError> {
+    if tx.dialect() == Dialect::Postgres {
+        let lock =
+            "SELECT pg_advisory_xact_lock(hashtextextended('schedule ' || CAST($1 AS text), 0))";
+        execute(WRITING, tx, lock, params![tenant]).await?;
+    }
+    Ok(())
+}
+
+async fn put(
+    tx: &mut Tx<'_>,
+    schedule: &ScheduleRecord,
+    room: usize,
+    messages: &[NewMessage],
+) -> Result<bool, StoreError> {
+    let (tenant, id) = (schedule.tenant_id.as_str(), schedule.schedule_id.as_str());
+    lock_tenant(tx, tenant).await?;
+    let others = row(
+        READING,
+        tx,
+        "SELECT count(*) FROM schedule WHERE tenant_id = $1 AND schedule_id <> $2",
+        params![tenant, id],
+        |row| field::<i64>(row, 0),
+    )
+    .await?;
+    if others.unwrap_or(0) >= column::limit(room) {
+        return Ok(false);
+    }
+    execute(
+        WRITING,
+        tx,
+        "INSERT INTO schedule AS held
+             (tenant_id, schedule_id, user_id, definition, identity, cause, state, hook_id, hook_secret, enabled_at,
+              next_at, version)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 1)
+         ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
+             user_id = excluded.user_id, definition = excluded.definition, identity = excluded.identity,
+             cause = excluded.cause, state = excluded.state, hook_id = excluded.hook_id,
+             hook_secret = excluded.hook_secret, enabled_at = excluded.enabled_at, next_at = excluded.next_at,
+             version = held.version + 1",
+        params![
+            tenant,
+            id,
+            schedule.user_id.as_str(),
+            &schedule.definition,
+            &schedule.identity,
+            cause_word(schedule.cause),
+            schedule.state.as_str(),
+            schedule.hook.as_ref().map(|hook| hook.hook_id.as_str()),
+            schedule.hook.as_ref().map(|hook| hook.secret.as_str()),
+            column::micros(schedule.enabled_at),
+            schedule.next_at.map(column::micros)
+        ],
+    )
+    .await?;
+    outbox::insert(tx, messages).await?;
+    Ok(true)
+}
+
+async fn change(
+    tx: &mut Tx<'_>,
+    (tenant, schedule): (&TenantId, &ScheduleId),
+    change: &ScheduleChange,
+    messages: &[NewMessage],
+) -> Result<bool, StoreError> {
+    let changed = execute(
+        WRITING,
+        tx,
+        "UPDATE schedule SET state = $4, identity = $5, next_at = $6, version = version + 1
+         WHERE tenant_id = $1 AND schedule_id = $2 AND version = $3",
+        params![
+            tenant.as_str(),
+            schedule.as_str(),
+            column::integer(VERSION, change.expected)?,
+            change.state.as_str(),
+            &change.identity,
+            change.next_at.map(column::micros)
+        ],
+    )
+    .await?;
+    if changed == 0 {
+        return Ok(false);
+    }
+    outbox::insert(tx, messages).await?;
+    Ok(true)
+}
+
+async fn advance(
+    tx: &mut Tx<'_>,
+    (tenant, schedule): (&TenantId, &ScheduleId),
+    expected: u64,
+    next_at: Option<Timestamp>,
+    occurrences: &[OccurrenceRecord],
+) -> Result<bool, StoreError> {
+    let changed = execute(
+        WRITING,
+        tx,
+        "UPDATE schedule SET next_at = $4, version = version + 1
+         WHERE tenant_id = $1 AND schedule_id = $2 AND version = $3 AND state = $5",
+        params![
+            tenant.as_str(),
+            schedule.as_str(),
+            column::integer(VERSION, expected)?,
+            next_at.map(column::micros),
+            ScheduleState::Active.as_str()
+        ],
+    )
+    .await?;
+    if changed == 0 {
+        return Ok(false);
+    }
+    for one in occurrences {
+        occurrence::insert(tx, one).await?;
+    }
+    Ok(true)
+}
+
+async fn delete(
+    tx: &mut Tx<'_>,
+    tenant: &TenantId,
+    schedule: &ScheduleId,
+    messages: &[NewMessage],
+) -> Result<bool, StoreError> {
+    let sql = "DELETE FROM schedule WHERE tenant_id = $1 AND schedule_id = $2";
+    let values = params![tenant.as_str(), schedule.as_str()];
+    if execute(WRITING, tx, sql, values).await? == 0 {
+        return Ok(false);
+    }
+    outbox::insert(tx, messages).await?;
+    Ok(true)
+}
+
+async fn list(
+    tx: &mut Tx<'_>,
+    tenant: &TenantId,
+    user: Option<&UserId>,
+    page: &PageRequest,
+) -> Result<Page<ScheduleRecord>, StoreError> {
+    let (at, id) = column::after(page)?;
+    let mut statement = StatementBuilder::new(format!("SELECT {RECORD} FROM schedule WHERE "));
+    statement.push("tenant_id = ?", [tenant.as_str().into()]);
+    statement.and("(enabled_at, schedule_id) < (?, ?)", [at.into(), id.into()]);
+    if let Some(user) = user {
+        statement.and("user_id = ?", [user.as_str().into()]);
+    }
+    let limit = column::limit(page.limit() + 1);
+    statement.push(
+        " ORDER BY enabled_at DESC, schedule_id DESC LIMIT ?",
+        [limit.into()],
+    );
+    let (sql, values) = statement.whole();
+    let entries = rows("listing schedules", tx, &sql, &values, record).await?;
+    Ok(column::page(entries, page, |schedule| Cursor {
+        at: column::micros(schedule.enabled_at),
+        id: schedule.schedule_id.to_string(),
+    }))
+}
+
+#[async_trait]
+impl<E: SqlEngine> Schedules for SqlStore<E> {
+    async fn put_schedule(
+        &self,
+        schedule: &ScheduleRecord,
+        room: usize,
+        messages: Vec<NewMessage>,
+    ) -> Result<bool, StoreError> {
+        let count = messages.len();
+        let scope = RowScope::Tenant(&schedule.tenant_id);
+        let values = (schedule.clone(), messages);
+        let kept = self
+            .engine
+            .run(
+                Access::Write,
+                scope,
+                values,
+                move |tx, (schedule, messages)| Box::pin(put(tx, schedule, room, messages)),
+            )
+            .await?;
+        self.engine.announce(count);
+        Ok(kept)
+    }
+
+    async fn schedule(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+    ) -> Result<Option<ScheduleRecord>, StoreError> {
+        self.engine
+            .row(
+                RowScope::Tenant(tenant),
+                READING,
+                &format!("SELECT {RECORD} FROM schedule WHERE tenant_id = $1 AND schedule_id = $2"),
+                params![tenant.as_str(), schedule.as_str()],
+                record,
+            )
+            .await
+    }
+
+    async fn schedule_of_hook(&self, hook: &HookId) -> Result<Option<ScheduleRecord>, StoreError> {
+        self.engine
+            .row(
+                RowScope::Everyone,
+                READING,
+                &format!("SELECT {RECORD} FROM schedule WHERE hook_id = $1"),
+                params![hook.as_str()],
+                record,
+            )
+            .await
+    }
+
+    async fn schedules(
+        &self,
+        tenant: &TenantId,
+        user: Option<&UserId>,
+        page: &PageRequest,
+    ) -> Result<Page<ScheduleRecord>, StoreError> {
+        let values = (tenant.clone(), user.cloned(), page.clone());
+        self.engine
+            .run(
+                Access::Read,
+                RowScope::Tenant(tenant),
+                values,
+                |tx, (tenant, user, page)| Box::pin(list(tx, tenant, user.as_ref(), page)),
+            )
+            .await
+    }
+
+    async fn finding_triggers(&self, tenant: &TenantId) -> Result<Vec<ScheduleRecord>, StoreError> {
+        self.engine
+            .rows(
+                RowScope::Tenant(tenant),
+                READING,
+                &format!(
+                    "SELECT {RECORD} FROM schedule
+                     WHERE tenant_id = $1 AND cause = 'finding' AND state = 'active' ORDER BY schedule_id"
+                ),
+                params![tenant.as_str()],
+                record,
+            )
+            .await
+    }
+
+    async fn schedules_due(
+        &self,
+        now: Timestamp,
+        after: Option<(&TenantId, &ScheduleId)>,
+        limit: usize,
+    ) -> Result<Vec<ScheduleRecord>, StoreError> {
+        let (tenant, schedule) = after.map_or(("", ""), |(tenant, schedule)| {
+            (tenant.as_str(), schedule.as_str())
+        });
+        self.engine
+            .rows(
+                RowScope::Everyone,
+                "reading due schedules",
+                &format!(
+                    "SELECT {RECORD} FROM schedule
+                     WHERE (tenant_id, schedule_id) IN (
+                         SELECT tenant_id, schedule_id FROM schedule WHERE state = 'active' AND next_at <= $1
+                         UNION
+                         SELECT tenant_id, schedule_id FROM schedule_occurrence
+                         WHERE state IN ('waiting', 'started') AND start_at <= $1)
+                       AND (tenant_id, schedule_id) > ($2, $3)
+                     ORDER BY tenant_id, schedule_id LIMIT $4"
+                ),
+                params![
+                    column::micros(now),
+                    tenant,
+                    schedule,
+                    column::limit(limit)
+                ],
+                record,
+            )
+            .await
+    }
+
+    async fn change_schedule(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+        changed: &ScheduleChange,
+        messages: Vec<NewMessage>,
+    ) -> Result<bool, StoreError> {
+        let count = messages.len();
+        let values = (tenant.clone(), schedule.clone(), changed.clone(), messages);
+        let done = self
+            .engine
+            .run(
+                Access::Write,
+                RowScope::Tenant(tenant),
+                values,
+                |tx, (tenant, schedule, changed, messages)| {
+                    Box::pin(change(tx, (tenant, schedule), changed, messages))
+                },
+            )
+            .await?;
+        self.engine.announce(count);
+        Ok(done)
+    }
+
+    async fn advance_schedule(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+        expected: u64,
+        next_at: Option<Timestamp>,
+        occurrences: &[OccurrenceRecord],
+    ) -> Result<bool, StoreError> {
+        let values = (tenant.clone(), schedule.clone(), occurrences.to_vec());
+        self.engine
+            .run(
+                Access::Write,
+                RowScope::Tenant(tenant),
+                values,
+                move |tx, (tenant, schedule, occurrences)| {
+                    Box::pin(advance(
+                        tx,
+                        (tenant, schedule),
+                        expected,
+                        next_at,
+                        occurrences,
+                    ))
+                },
+            )
+            .await
+    }
+
+    async fn delete_schedule(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+        messages: Vec<NewMessage>,
+    ) -> Result<bool, StoreError> {
+        let count = messages.len();
+        let values = (tenant.clone(), schedule.clone(), messages);
+        let deleted = self
+            .engine
+            .run(
+                Access::Write,
+                RowScope::Tenant(tenant),
+                values,
+                |tx, (tenant, schedule, messages)| Box::pin(delete(tx, tenant, schedule, messages)),
+            )
+            .await?;
+        self.engine.announce(count);
+        Ok(deleted)
+    }
+
+    async fn add_occurrence(
+        &self,
+        added: &OccurrenceRecord,
+        room: usize,
+    ) -> Result<OccurrenceAdded, StoreError> {
+        let scope = RowScope::Tenant(&added.tenant_id);
+        self.engine
+            .run(Access::Write, scope, added.clone(), move |tx, added| {
+                Box::pin(occurrence::add(tx, added, room))
+            })
+            .await
+    }
+
+    async fn occurrence(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+        key: &str,
+    ) -> Result<Option<OccurrenceRecord>, StoreError> {
+        self.engine
+            .row(
+                RowScope::Tenant(tenant),
+                occurrence::READING,
+                &format!(
+                    "{} WHERE tenant_id = $1 AND schedule_id = $2 AND occurrence = $3",
+                    occurrence::SELECT
+                ),
+                params![tenant.as_str(), schedule.as_str(), key],
+                occurrence::record,
+            )
+            .await
+    }
+
+    async fn occurrences(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+        page: &PageRequest,
+    ) -> Result<Page<OccurrenceRecord>, StoreError> {
+        let (at, id) = column::after(page)?;
+        let found = self
+            .engine
+            .rows(
+                RowScope::Tenant(tenant),
+                "listing occurrences",
+                &format!(
+                    "{} WHERE tenant_id = $1 AND schedule_id = $2 AND (due_at, occurrence) < ($3, $4)
+                     ORDER BY due_at DESC, occurrence DESC LIMIT $5",
+                    occurrence::SELECT
+                ),
+                params![
+                    tenant.as_str(),
+                    schedule.as_str(),
+                    at,
+                    id,
+                    column::limit(page.limit() + 1)
+                ],
+                occurrence::record,
+            )
+            .await?;
+        Ok(column::page(found, page, |one| Cursor {
+            at: column::micros(one.due_at),
+            id: one.occurrence.clone(),
+        }))
+    }
+
+    async fn open_occurrences(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+        limit: usize,
+    ) -> Result<Vec<OccurrenceRecord>, StoreError> {
+        self.engine
+            .rows(
+                RowScope::Tenant(tenant),
+                occurrence::READING,
+                &format!(
+                    "{} WHERE tenant_id = $1 AND schedule_id = $2 AND state IN ('waiting', 'started')
+                     ORDER BY due_at, occurrence LIMIT $3",
+                    occurrence::SELECT
+                ),
+                params![tenant.as_str(), schedule.as_str(), column::limit(limit)],
+                occurrence::record,
+            )
+            .await
+    }
+
+    async fn last_reported(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+    ) -> Result<Option<OccurrenceRecord>, StoreError> {
+        self.engine
+            .row(
+                RowScope::Tenant(tenant),
+                occurrence::READING,
+                &format!(
+                    "{} WHERE tenant_id = $1 AND schedule_id = $2 AND report IS NOT NULL
+                     ORDER BY due_at DESC, occurrence DESC LIMIT 1",
+                    occurrence::SELECT
+                ),
+                params![tenant.as_str(), schedule.as_str()],
+                occurrence::record,
+            )
+            .await
+    }
+
+    async fn change_occurrence(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+        key: &str,
+        changed: &OccurrenceChange,
+        messages: Vec<NewMessage>,
+    ) -> Result<bool, StoreError> {
+        let count = messages.len();
+        let values = (
+            (tenant.clone(), schedule.clone(), key.to_owned()),
+            changed.clone(),
+            messages,
+        );
+        let done = self
+            .engine
+            .run(
+                Access::Write,
+                RowScope::Tenant(tenant),
+                values,
+                |tx, (key, changed, messages)| {
+                    Box::pin(occurrence::change(tx, key, changed, messages))
+                },
+            )
+            .await?;
+        self.engine.announce(count);
+        Ok(done)
+    }
+
+    async fn sweep_occurrences(&self, before: Timestamp) -> Result<u64, StoreError> {
+        sweep(&self.engine, occurrence::SWEEP, column::micros(before)).await
+    }
+}
