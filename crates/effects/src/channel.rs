@@ -9,7 +9,7 @@ mod text;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use charter_contract::ids::{ApprovalId, Label, TenantId};
+use charter_contract::ids::{Label, TenantId};
 use charter_contract::time::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
