@@ -24,11 +24,7 @@ use crate::maintenance::{MaintenanceParts, MaintenanceService, MaintenanceSettin
 use crate::schedules::{ScheduleParts, ScheduleService};
 
 /// Builds the engine that runs know as their `clients`.
-pub(super) fn assemble(
-    ports: Ports,
-    settings: Settings,
-    clients: Weak<dyn RunClients>,
-) -> Engine {
+pub(super) fn assemble(ports: Ports, settings: Settings, clients: Weak<dyn RunClients>) -> Engine {
     let holder = format!("worker-{}", ports.ids.uuid().simple());
     let shutdown = CancellationToken::new();
     let news = Arc::new(Notify::new());
