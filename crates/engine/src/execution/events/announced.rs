@@ -1,11 +1,11 @@
 //! The events by their topics, and the data of each.
 
 use charter_contract::catalogue::schedule::OccurrenceState;
+use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::ids::{
     ApprovalId, DomainId, PackageName, RequestId, ResponseId, RunId, ScheduleId, UserId,
 };
 use charter_contract::run_status::RunStatus;
-use charter_contract::severity::Severity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
