@@ -71,7 +71,7 @@ pub struct ApprovalPreview {
     pub calls: Vec<CallPreview>,
 }
 
-/// What a preview may still use.
+/// The time and memory that a preview may still use.
 struct PreviewBudget {
     until: Instant,
     memory: usize,

@@ -9,8 +9,8 @@ use crate::row::{Columns, field};
 pub(super) const VERSION: &str = "version of a schedule";
 
 /// The columns of [`record`].
-pub(super) const RECORD: &str = "tenant_id, schedule_id, user_id, definition, identity, cause, state, hook_id, hook_secret, \
-     enabled_at, next_at, version";
+pub(super) const RECORD: &str = "tenant_id, schedule_id, user_id, definition, identity, cause, state, hook_id, \
+     hook_secret, enabled_at, next_at, version";
 
 pub(super) fn cause_word(cause: ScheduleCause) -> &'static str {
     match cause {

@@ -504,8 +504,8 @@ const LOOKUPS: &[(&str, &str)] = &[
         "PRIMARY KEY (tenant_id=? AND schedule_id=? AND occurrence=?)",
     ),
     (
-        "SELECT * FROM schedule_occurrence WHERE tenant_id = 'a' AND schedule_id = 's' AND (due_at, occurrence) < (1, 'o')
-         ORDER BY due_at DESC, occurrence DESC",
+        "SELECT * FROM schedule_occurrence WHERE tenant_id = 'a' AND schedule_id = 's'
+           AND (due_at, occurrence) < (1, 'o') ORDER BY due_at DESC, occurrence DESC",
         "schedule_occurrence_by_time",
     ),
     (
