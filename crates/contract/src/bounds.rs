@@ -65,6 +65,10 @@ bounds! {
     PREVIEW_MEMORY = 3 * MIB, Bytes;
     /// Waiting for the end of one call of a preview.
     PREVIEW_WAIT_MS = 20_000, Milliseconds;
+    /// Calls of a list that the preview of an approval shows.
+    PREVIEW_CALLS = 50, Count;
+    /// The preview of a list in total.
+    PREVIEW_LIST_WAIT_MS = 60_000, Milliseconds;
     /// Nesting of the value of a run's parameter.
     PARAMETER_LEVELS = 32, Levels;
     /// Nesting of a model's draft, which becomes part of an output.

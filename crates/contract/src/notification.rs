@@ -7,7 +7,10 @@ string_enum! {
         ApprovalRequested = "approval.requested",
         /// An approval without a decision expires soon.
         ApprovalExpiring = "approval.expiring",
-        /// A run ended without its result, or without required evidence.
+        /// The turn to decide on an approval went to the next group.
+        ApprovalEscalated = "approval.escalated",
+        /// A run ended without its result, or without required evidence: also one whose call an approver rejected or a
+        /// policy denied.
         RunFailed = "run.failed",
         /// A run ended with its result.
         RunCompleted = "run.completed",

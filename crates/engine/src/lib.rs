@@ -81,7 +81,7 @@ pub use execution::notifications::{
     ChannelTest, ChannelView, NotificationPage, NotificationService, NotificationView,
     SlackDecision,
 };
-pub use execution::previews::{ApprovalPreview, PreviewService};
+pub use execution::previews::{ApprovalPreview, CallPreview, PreviewService, WriteEffect};
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
     PendingConfirmation, Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt,

@@ -5,12 +5,14 @@
 //! key of each occurrence make one of them start it, and the ids of the work follow from the key, so that an interrupted
 //! start is repeated without effect.
 
+mod enable;
 mod events;
 mod fire;
 mod form;
 mod hook;
 mod identity;
 mod manage;
+mod occurrences;
 mod settle;
 mod start;
 

@@ -1,215 +1,26 @@
 //! Enabled schedules and their occurrences.
 
 mod occurrence;
+mod record;
+mod write;
 
 use async_trait::async_trait;
-use charter_contract::catalogue::schedule::ScheduleState;
 use charter_contract::ids::{HookId, ScheduleId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use charter_store::schedule::{
-    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleCause, ScheduleChange,
-    ScheduleHook, ScheduleRecord, Schedules,
+    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleChange, ScheduleRecord, Schedules,
 };
 
 use crate::column::{self, Cursor};
-use crate::outbox;
-use crate::row::{Columns, field};
 use crate::store::{Access, RowScope, SqlEngine, SqlStore, sweep};
-use crate::tx::{Dialect, StatementBuilder, Tx, execute, params, row, rows};
+use crate::tx::{StatementBuilder, Tx, params, rows};
+
+use record::{RECORD, record};
 
 const READING: &str = "reading a schedule";
-const WRITING: &str = "writing a schedule";
-const VERSION: &str = "version of a schedule";
-
-/// The columns of [`record`].
-const RECORD: &str = "tenant_id, schedule_id, user_id, definition, identity, cause, state, hook_id, hook_secret, \
-     enabled_at, next_at, version";
-
-fn cause_word(cause: ScheduleCause) -> &'static str {
-    match cause {
-        ScheduleCause::Time => "time",
-        ScheduleCause::Webhook => "webhook",
-        ScheduleCause::Finding => "finding",
-    }
-}
-
-fn cause_of(word: &str) -> Result<ScheduleCause, StoreError> {
-    let all = [
-        ScheduleCause::Time,
-        ScheduleCause::Webhook,
-        ScheduleCause::Finding,
-    ];
-    let mut all = all.into_iter();
-    let found = all.find(|cause| cause_word(*cause) == word);
-    found.ok_or_else(|| StoreError::Corrupt {
-        what: "cause of a schedule",
-        id: word.chars().take(80).collect(),
-        detail: "unknown word".to_owned(),
-    })
-}
-
-fn record(row: &dyn Columns) -> Result<ScheduleRecord, StoreError> {
-    let hook = match (
-        field::<Option<&str>>(row, 7)?,
-        field::<Option<String>>(row, 8)?,
-    ) {
-        (Some(hook_id), Some(secret)) => Some(ScheduleHook {
-            hook_id: column::parse("hook id", hook_id)?,
-            secret,
-        }),
-        (None, _) | (_, None) => None,
-    };
-    let next_at: Option<i64> = field(row, 10)?;
-    Ok(ScheduleRecord {
-        tenant_id: column::parse("tenant id", field(row, 0)?)?,
-        schedule_id: column::parse("schedule id", field(row, 1)?)?,
-        user_id: column::parse("user id", field(row, 2)?)?,
-        definition: field(row, 3)?,
-        identity: field(row, 4)?,
-        cause: cause_of(field(row, 5)?)?,
-        state: column::parse("state of a schedule", field(row, 6)?)?,
-        hook,
-        enabled_at: column::parse_micros(field(row, 9)?)?,
-        next_at: next_at.map(column::parse_micros).transpose()?,
-        version: column::parse_integer(VERSION, field(row, 11)?)?,
-    })
-}
-
-/// Serialises the writes that count a tenant's schedules, so that concurrent ones keep to the limit.
-async fn lock_tenant(tx: &mut Tx<'_>, tenant: &str) -> Result<(), StoreError> {
-    if tx.dialect() == Dialect::Postgres {
-        let lock =
-            "SELECT pg_advisory_xact_lock(hashtextextended('schedule ' || CAST($1 AS text), 0))";
-        execute(WRITING, tx, lock, params![tenant]).await?;
-    }
-    Ok(())
-}
-
-async fn put(
-    tx: &mut Tx<'_>,
-    schedule: &ScheduleRecord,
-    room: usize,
-    messages: &[NewMessage],
-) -> Result<bool, StoreError> {
-    let (tenant, id) = (schedule.tenant_id.as_str(), schedule.schedule_id.as_str());
-    lock_tenant(tx, tenant).await?;
-    let others = row(
-        READING,
-        tx,
-        "SELECT count(*) FROM schedule WHERE tenant_id = $1 AND schedule_id <> $2",
-        params![tenant, id],
-        |row| field::<i64>(row, 0),
-    )
-    .await?;
-    if others.unwrap_or(0) >= column::limit(room) {
-        return Ok(false);
-    }
-    execute(
-        WRITING,
-        tx,
-        "INSERT INTO schedule AS held
-             (tenant_id, schedule_id, user_id, definition, identity, cause, state, hook_id, hook_secret, enabled_at,
-              next_at, version)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 1)
-         ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
-             user_id = excluded.user_id, definition = excluded.definition, identity = excluded.identity,
-             cause = excluded.cause, state = excluded.state, hook_id = excluded.hook_id,
-             hook_secret = excluded.hook_secret, enabled_at = excluded.enabled_at, next_at = excluded.next_at,
-             version = held.version + 1",
-        params![
-            tenant,
-            id,
-            schedule.user_id.as_str(),
-            &schedule.definition,
-            &schedule.identity,
-            cause_word(schedule.cause),
-            schedule.state.as_str(),
-            schedule.hook.as_ref().map(|hook| hook.hook_id.as_str()),
-            schedule.hook.as_ref().map(|hook| hook.secret.as_str()),
-            column::micros(schedule.enabled_at),
-            schedule.next_at.map(column::micros)
-        ],
-    )
-    .await?;
-    outbox::insert(tx, messages).await?;
-    Ok(true)
-}
-
-async fn change(
-    tx: &mut Tx<'_>,
-    (tenant, schedule): (&TenantId, &ScheduleId),
-    change: &ScheduleChange,
-    messages: &[NewMessage],
-) -> Result<bool, StoreError> {
-    let changed = execute(
-        WRITING,
-        tx,
-        "UPDATE schedule SET state = $4, identity = $5, next_at = $6, version = version + 1
-         WHERE tenant_id = $1 AND schedule_id = $2 AND version = $3",
-        params![
-            tenant.as_str(),
-            schedule.as_str(),
-            column::integer(VERSION, change.expected)?,
-            change.state.as_str(),
-            &change.identity,
-            change.next_at.map(column::micros)
-        ],
-    )
-    .await?;
-    if changed == 0 {
-        return Ok(false);
-    }
-    outbox::insert(tx, messages).await?;
-    Ok(true)
-}
-
-async fn advance(
-    tx: &mut Tx<'_>,
-    (tenant, schedule): (&TenantId, &ScheduleId),
-    expected: u64,
-    next_at: Option<Timestamp>,
-    occurrences: &[OccurrenceRecord],
-) -> Result<bool, StoreError> {
-    let changed = execute(
-        WRITING,
-        tx,
-        "UPDATE schedule SET next_at = $4, version = version + 1
-         WHERE tenant_id = $1 AND schedule_id = $2 AND version = $3 AND state = $5",
-        params![
-            tenant.as_str(),
-            schedule.as_str(),
-            column::integer(VERSION, expected)?,
-            next_at.map(column::micros),
-            ScheduleState::Active.as_str()
-        ],
-    )
-    .await?;
-    if changed == 0 {
-        return Ok(false);
-    }
-    for one in occurrences {
-        occurrence::insert(tx, one).await?;
-    }
-    Ok(true)
-}
-
-async fn delete(
-    tx: &mut Tx<'_>,
-    tenant: &TenantId,
-    schedule: &ScheduleId,
-    messages: &[NewMessage],
-) -> Result<bool, StoreError> {
-    let sql = "DELETE FROM schedule WHERE tenant_id = $1 AND schedule_id = $2";
-    let values = params![tenant.as_str(), schedule.as_str()];
-    if execute(WRITING, tx, sql, values).await? == 0 {
-        return Ok(false);
-    }
-    outbox::insert(tx, messages).await?;
-    Ok(true)
-}
 
 async fn list(
     tx: &mut Tx<'_>,
@@ -254,7 +65,7 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
                 Access::Write,
                 scope,
                 values,
-                move |tx, (schedule, messages)| Box::pin(put(tx, schedule, room, messages)),
+                move |tx, (schedule, messages)| Box::pin(write::put(tx, schedule, room, messages)),
             )
             .await?;
         self.engine.announce(count);
@@ -371,7 +182,7 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
                 RowScope::Tenant(tenant),
                 values,
                 |tx, (tenant, schedule, changed, messages)| {
-                    Box::pin(change(tx, (tenant, schedule), changed, messages))
+                    Box::pin(write::change(tx, (tenant, schedule), changed, messages))
                 },
             )
             .await?;
@@ -394,7 +205,7 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
                 RowScope::Tenant(tenant),
                 values,
                 move |tx, (tenant, schedule, occurrences)| {
-                    Box::pin(advance(
+                    Box::pin(write::advance(
                         tx,
                         (tenant, schedule),
                         expected,
@@ -420,7 +231,9 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
                 Access::Write,
                 RowScope::Tenant(tenant),
                 values,
-                |tx, (tenant, schedule, messages)| Box::pin(delete(tx, tenant, schedule, messages)),
+                |tx, (tenant, schedule, messages)| {
+                    Box::pin(write::delete(tx, tenant, schedule, messages))
+                },
             )
             .await?;
         self.engine.announce(count);

@@ -1,3 +1,4 @@
+use charter_contract::ids::Label;
 use serde_json::json;
 use uuid::Uuid;
 

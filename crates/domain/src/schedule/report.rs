@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use charter_contract::bounds::SCHEDULE_REPORT_ITEMS;
 use charter_contract::catalogue::schedule::FindingTrigger;
+use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{
     DomainId, EvidenceId, FindingId, ReportItemId, RuleId, ScheduleId, SkillId,
 };
-use charter_contract::severity::Severity;
 use charter_contract::text::{ShortText, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Resolves the documents in force for a subject. Served from the snapshot, no storage.
 
-use std::borrow::Cow;
+mod in_force;
+
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::agent::AgentManifest;
@@ -16,89 +16,21 @@ use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{PackageName, SkillId};
-use charter_domain::catalogue::{CatalogueEntry, ResolvedDocument, View, WinningLayer};
+use charter_contract::ids::SkillId;
+use charter_domain::catalogue::{ResolvedDocument, View, WinningLayer};
 use charter_domain::glob;
 use charter_domain::guardrail::{self, ApplicableGuardrail, GuardrailSubject};
 use charter_domain::skill_folder::skill_of_tool;
 use charter_domain::template::{self, TemplateLevel, TemplateLookup};
 use charter_domain::tier::{agent_served, playbook_served, skill_served};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalogue::documents::DocumentService;
 use crate::catalogue::documents::unseen;
 use crate::{Caller, EngineError};
 
-/// A document in force, with its layer.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(rename = "{T}InForce")]
-pub struct InForce<T> {
-    /// The document.
-    #[serde(flatten)]
-    entry: Shown<T>,
-    /// The layer that won.
-    pub layer: WinningLayer,
-}
-
-/// Serialises an entry as its document and origin.
-#[derive(Debug, Clone)]
-struct Shown<T>(Arc<CatalogueEntry<T>>);
-
-impl<T: Serialize> Serialize for Shown<T> {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeMap;
-        let mut map = to.serialize_map(Some(3))?;
-        map.serialize_entry("document", &self.0.document)?;
-        map.serialize_entry("package", &self.0.origin.package)?;
-        map.serialize_entry("package_version", &self.0.origin.version)?;
-        map.end()
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for Shown<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Shown".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "object",
-            "properties": {
-                "document": generator.subschema_for::<T>(),
-                "package": generator.subschema_for::<PackageName>(),
-                "package_version": generator.subschema_for::<String>(),
-            },
-            "required": ["document", "package", "package_version"],
-        })
-    }
-}
-
-impl<T> InForce<T> {
-    /// Returns the document itself.
-    #[must_use]
-    pub fn document(&self) -> &T {
-        &self.entry.0.document
-    }
-
-    /// Returns the hash of its content.
-    pub(crate) fn content_hash(&self) -> &str {
-        &self.entry.0.content_hash
-    }
-}
-
-impl<T> From<ResolvedDocument<T>> for InForce<T> {
-    fn from(found: ResolvedDocument<T>) -> Self {
-        Self {
-            entry: Shown(found.entry),
-            layer: found.won,
-        }
-    }
-}
+pub use in_force::InForce;
 
 /// A guardrail that applies to the subject.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

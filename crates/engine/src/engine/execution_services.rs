@@ -1,5 +1,7 @@
 //! The services of execution, built from the ground up on those below them.
 
+mod runs;
+
 use std::sync::{Arc, Weak};
 
 use charter_contract::ids::{TenantId, ToolId};
@@ -22,23 +24,20 @@ use crate::execution::outputs::ValueMemory;
 use crate::execution::previews::{PreviewParts, PreviewService};
 use crate::execution::replicas::{ReplicaParts, ReplicaService};
 use crate::execution::runs::{
-    ApprovalParts, ApprovalService, Drivers, JournalService, PinnedDocumentParts,
-    PinnedDocumentService, RecoveryParts, RecoverySettings, RunApprovals, RunClaims, RunClients,
-    RunEvidenceService, RunManagementService, RunParts, RunPorts, RunRecoveryService, RunService,
-    RunSettings, RunViewParts, RunViewService, ToolCallPorts, ToolCallService,
+    ApprovalParts, ApprovalService, Drivers, JournalService, PinnedDocumentService, RunClaims,
+    RunClients, RunEvidenceService, RunManagementService, RunRecoveryService, RunService,
+    RunViewService, ToolCallService,
 };
-use crate::execution::starts::{RunStartParts, RunStartService};
+use crate::execution::starts::RunStartService;
 use crate::execution::tags::TagService;
-use crate::execution::tool_contents::ToolContentService;
-use crate::execution::tool_results::ToolResults;
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::{BackgroundTasks, CorePorts};
-use crate::ground::grants::TenantGrants;
-use crate::ground::moments::Deadlines;
 use crate::ground::questions::QuestionSlots;
 use crate::ground::settings::Settings;
 use crate::identity::quotas::TenantQuotas;
 use crate::identity::rate_limits::RateLimits;
+
+use runs::RunBasis;
 
 /// The services of execution.
 pub(crate) struct ExecutionServices {
@@ -94,18 +93,6 @@ struct SharedState {
     claims: Arc<RunClaims>,
     rate_limits: Arc<RateLimits<(TenantId, ToolId)>>,
     linked: Arc<CallLinks>,
-}
-
-/// The services that runs are driven and shown with.
-struct RunBasis {
-    deadlines: Arc<Deadlines>,
-    results: Arc<ToolResults>,
-    calls: Arc<ToolCallService>,
-    tags: Arc<TagService>,
-    journals: Arc<JournalService>,
-    pinned: Arc<PinnedDocumentService>,
-    approvals: Arc<RunApprovals>,
-    evidence: Arc<RunEvidenceService>,
 }
 
 impl ExecutionServices {
@@ -167,147 +154,6 @@ impl ProcessParts<'_> {
         }
     }
 
-    fn basis(
-        &self,
-        below: &Services,
-        state: &SharedState,
-        evidence: Arc<EvidenceService>,
-        findings: Arc<FindingService>,
-    ) -> RunBasis {
-        let shutdown = &self.background.shutdown;
-        let results = Arc::new(ToolResults::new(self.settings.cached_results));
-        let tags = Arc::new(self.tags());
-        let journals = Arc::new(JournalService::new(
-            Arc::clone(&self.ports.store),
-            state.memory.clone(),
-            Arc::clone(&self.news),
-            shutdown.clone(),
-        ));
-        let pinned = Arc::new(PinnedDocumentService::new(
-            Arc::clone(&self.ports.store),
-            PinnedDocumentParts {
-                catalogue: Arc::clone(&below.catalogue),
-                keys: Arc::clone(&below.keys),
-                tags: Arc::clone(&tags),
-            },
-        ));
-        let approvals = RunApprovals::new(
-            Arc::clone(&self.ports.store),
-            Arc::clone(&self.ports.clock),
-            Arc::clone(&below.keys),
-            self.settings.approver_groups.clone(),
-        );
-        let evidence = RunEvidenceService::new(
-            self.core(),
-            evidence,
-            findings,
-            Arc::clone(&pinned),
-            shutdown.clone(),
-        );
-        RunBasis {
-            deadlines: Arc::new(Deadlines::new(Arc::clone(&self.ports.clock))),
-            calls: Arc::new(self.tool_calls(below, state, Arc::clone(&results))),
-            results,
-            tags,
-            journals,
-            pinned,
-            approvals: Arc::new(approvals),
-            evidence: Arc::new(evidence),
-        }
-    }
-
-    fn tool_calls(
-        &self,
-        below: &Services,
-        state: &SharedState,
-        results: Arc<ToolResults>,
-    ) -> ToolCallService {
-        let ports = ToolCallPorts {
-            clock: Arc::clone(&self.ports.clock),
-            tools: Arc::clone(&self.tools),
-            grants: TenantGrants {
-                shared: self.settings.grants.clone(),
-                tenants: self.settings.tenant_grants.clone(),
-            },
-            credentials: Arc::clone(&below.credentials),
-            client_tools: self.settings.client_tools,
-            memory: state.memory.clone(),
-            results,
-            contents: ToolContentService::new(
-                Arc::clone(&self.ports.store),
-                Arc::clone(&self.ports.clock),
-            ),
-            drivers: state.drivers.clone(),
-            linked: Arc::clone(&state.linked),
-        };
-        ToolCallService::new(ports, self.settings.tool_calls)
-    }
-
-    fn runs(&self, state: &SharedState, basis: &RunBasis) -> RunService {
-        let ports = RunPorts {
-            core: self.core(),
-            background: self.background.clone(),
-            draining: self.draining.clone(),
-            news: Arc::clone(&self.news),
-            holder: self.holder.clone(),
-            deadlines: Arc::clone(&basis.deadlines),
-            questions: self.questions.clone(),
-            rate_limits: Arc::clone(&state.rate_limits),
-            memory: state.memory.clone(),
-            settings: RunSettings {
-                duty: self.settings.duty,
-                lease: self.settings.lease,
-                approval_ttl: self.settings.approval_ttl,
-            },
-            clients: self.clients.clone(),
-        };
-        let parts = RunParts {
-            drivers: state.drivers.clone(),
-            claims: Arc::clone(&state.claims),
-            calls: Arc::clone(&basis.calls),
-            journals: Arc::clone(&basis.journals),
-            pinned: Arc::clone(&basis.pinned),
-            approvals: Arc::clone(&basis.approvals),
-            evidence: Arc::clone(&basis.evidence),
-        };
-        RunService::new(ports, parts)
-    }
-
-    fn views(&self, below: &Services, basis: &RunBasis) -> RunViewService {
-        let parts = RunViewParts {
-            shutdown: self.background.shutdown.clone(),
-            news: Arc::clone(&self.news),
-            questions: self.questions.clone(),
-            approvers: self.settings.approvers.clone(),
-            keys: Arc::clone(&below.keys),
-            memories: Arc::clone(&below.memories),
-            journals: Arc::clone(&basis.journals),
-            pinned: Arc::clone(&basis.pinned),
-            approvals: Arc::clone(&basis.approvals),
-            evidence: Arc::clone(&basis.evidence),
-        };
-        RunViewService::new(self.core(), parts)
-    }
-
-    fn starts(
-        &self,
-        below: &Services,
-        basis: &RunBasis,
-        runs: &Arc<RunService>,
-        views: &Arc<RunViewService>,
-    ) -> RunStartService {
-        let parts = RunStartParts {
-            catalogue: Arc::clone(&below.catalogue),
-            documents: Arc::clone(&below.documents),
-            quotas: Arc::clone(&self.quotas),
-            tags: Arc::clone(&basis.tags),
-            journals: Arc::clone(&basis.journals),
-            runs: Arc::clone(runs),
-            views: Arc::clone(views),
-        };
-        RunStartService::new(self.core(), parts)
-    }
-
     fn approvals(
         &self,
         basis: &RunBasis,
@@ -342,22 +188,6 @@ impl ProcessParts<'_> {
         NotificationService::new(self.core(), parts)
     }
 
-    fn management(
-        &self,
-        basis: &RunBasis,
-        runs: &Arc<RunService>,
-        views: &Arc<RunViewService>,
-    ) -> RunManagementService {
-        RunManagementService::new(
-            Arc::clone(&self.ports.store),
-            Arc::clone(&basis.journals),
-            Arc::clone(&basis.pinned),
-            Arc::clone(runs),
-            Arc::clone(views),
-            self.clients.clone(),
-        )
-    }
-
     fn gate(
         &self,
         below: &Services,
@@ -377,31 +207,6 @@ impl ProcessParts<'_> {
             starts: Arc::clone(starts),
         };
         GateService::new(self.core(), parts)
-    }
-
-    fn recovery(
-        &self,
-        below: &Services,
-        state: &SharedState,
-        runs: &Arc<RunService>,
-    ) -> RunRecoveryService {
-        let parts = RecoveryParts {
-            shutdown: self.background.shutdown.clone(),
-            draining: self.draining.clone(),
-            holder: self.holder.clone(),
-            settings: RecoverySettings {
-                duty: self.settings.duty,
-                lease: self.settings.lease,
-                tool_calls: self.settings.tool_calls,
-                driven_runs: self.settings.driven_runs,
-            },
-            peers: Arc::clone(&below.peers),
-            drivers: state.drivers.clone(),
-            claims: Arc::clone(&state.claims),
-            runs: Arc::clone(runs),
-            clients: self.clients.clone(),
-        };
-        RunRecoveryService::new(self.core(), parts)
     }
 
     fn replicas(

@@ -5,16 +5,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::bounds::{PREVIEW_MEMORY, PREVIEW_WAIT_MS};
+use charter_contract::bounds::{
+    PREVIEW_CALLS, PREVIEW_LIST_WAIT_MS, PREVIEW_MEMORY, PREVIEW_WAIT_MS,
+};
 use charter_contract::catalogue::tool::{ToolClass, ToolPreview};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{ApprovalId, PlanId, RunId, ToolId};
+use charter_contract::ids::{ApprovalId, PlanId, RunId, StepId, ToolId};
 use charter_contract::json::memory_of;
-use charter_domain::approval::{Approval, ApprovalStatus};
+use charter_domain::approval::{ApprovalStatus, ExactCall};
 use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use crate::catalogue::documents::DocumentService;
 use crate::execution::runs::{
@@ -27,21 +30,65 @@ use crate::{AccessScope, Caller, DryRun, EngineError, Role};
 /// How long one call of a preview may take.
 const PATIENCE: Duration = Duration::from_millis(PREVIEW_WAIT_MS as u64);
 
+/// How long the preview of a list may take.
+const LIST_PATIENCE: Duration = Duration::from_millis(PREVIEW_LIST_WAIT_MS as u64);
+
 /// The effect of a write: the present state and the state after.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct ApprovalPreview {
+pub struct WriteEffect {
     /// The present state of the target; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
     /// The state after the write; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
-    /// Why a state is unknown.
+    /// Why a state is unknown, or which calls of a list are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The runs that made the preview.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_ids: Vec<RunId>,
+}
+
+/// The preview of one call of a list.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CallPreview {
+    /// The step of the call.
+    pub step: StepId,
+    /// Its effect.
+    #[serde(flatten)]
+    pub effect: WriteEffect,
+}
+
+/// The preview of an approval: the effect of its call, or of each call of its list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct ApprovalPreview {
+    /// The effect of the call; of a list, only a note.
+    #[serde(flatten)]
+    pub effect: WriteEffect,
+    /// The calls of a list, in the order of the plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallPreview>,
+}
+
+/// The time and memory that a preview may still use.
+struct PreviewBudget {
+    until: Instant,
+    memory: usize,
+}
+
+impl PreviewBudget {
+    /// A budget for this time, and for the memory of two states.
+    fn new(patience: Duration) -> Self {
+        Self {
+            until: Instant::now() + patience,
+            memory: 2 * PREVIEW_MEMORY,
+        }
+    }
+
+    fn time_left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
 }
 
 /// The services that previews are made with.
@@ -77,8 +124,8 @@ impl PreviewService {
         Self { parts }
     }
 
-    /// Previews the call of a pending approval, as its tool declares; empty if it declares nothing. A preview that cannot
-    /// be made has a note instead; the approval can be decided without it.
+    /// Previews the calls of a pending approval, as their tools declare; empty if they declare nothing. A preview that
+    /// cannot be made has a note instead; the approval can be decided without it.
     ///
     /// # Errors
     /// `not_found`; `permission_denied` for callers who may not decide on approvals; errors of storage.
@@ -95,52 +142,100 @@ impl PreviewService {
         let approval = self.parts.approvals.get(caller, approval).await?.approval;
         if approval.state != ApprovalStatus::Pending {
             let state = approval.state.word();
-            return Ok(unknown(format!("the approval is already {state}")));
+            return Ok(ApprovalPreview {
+                effect: unknown(format!("the approval is already {state}")),
+                calls: Vec::new(),
+            });
         }
-        let preview = match self.declared(caller, &approval) {
+        if !approval.list.is_empty() {
+            return self.preview_list(caller, &approval.list).await;
+        }
+        let mut budget = PreviewBudget::new(2 * PATIENCE);
+        let effect = self.effect(caller, &approval.call, &mut budget).await?;
+        Ok(ApprovalPreview {
+            effect,
+            calls: Vec::new(),
+        })
+    }
+
+    /// Previews the calls of a list one after the other, as many as the bounds permit.
+    async fn preview_list(
+        &self,
+        caller: &Caller,
+        list: &[ExactCall],
+    ) -> Result<ApprovalPreview, EngineError> {
+        let declares = |call: &ExactCall| !matches!(self.declared(caller, call), Ok(None));
+        if !list.iter().any(declares) {
+            return Ok(ApprovalPreview::default());
+        }
+        let mut budget = PreviewBudget::new(LIST_PATIENCE);
+        let mut calls = Vec::new();
+        for call in list.iter().take(PREVIEW_CALLS) {
+            if budget.time_left().is_zero() {
+                break;
+            }
+            let mut effect = self.effect(caller, call, &mut budget).await?;
+            if effect == WriteEffect::default() {
+                effect = unknown(format!("`{}` declares no preview", call.tool));
+            }
+            calls.push(CallPreview {
+                step: call.step.clone(),
+                effect,
+            });
+        }
+        let effect = match list.len() - calls.len() {
+            0 => WriteEffect::default(),
+            left => unknown(format!(
+                "{left} of {} calls have no preview: the limits are {PREVIEW_CALLS} calls (PREVIEW_CALLS) and \
+                 {PREVIEW_LIST_WAIT_MS} ms (PREVIEW_LIST_WAIT_MS)",
+                list.len()
+            )),
+        };
+        Ok(ApprovalPreview { effect, calls })
+    }
+
+    /// Previews one write, as its tool declares; empty if it declares nothing.
+    async fn effect(
+        &self,
+        caller: &Caller,
+        write: &ExactCall,
+        budget: &mut PreviewBudget,
+    ) -> Result<WriteEffect, EngineError> {
+        let preview = match self.declared(caller, write) {
             Ok(Some(declared)) => declared,
-            Ok(None) => return Ok(ApprovalPreview::default()),
+            Ok(None) => return Ok(WriteEffect::default()),
             Err(note) => return Ok(unknown(note)),
         };
-        if !approval.list.is_empty() {
-            return Ok(unknown(
-                "an approval of several calls has no preview".to_owned(),
-            ));
-        }
-        let mut shown = ApprovalPreview::default();
-        let effect = match &preview.tool {
+        let call = match &preview.tool {
             None => PreviewCall {
-                tool: approval.call.tool.clone(),
-                values: approval.call.parameters.clone(),
+                tool: write.tool.clone(),
+                values: write.parameters.clone(),
                 dry_run: DryRun::Yes,
             },
-            Some(twin) => match self.readonly_call(caller, twin, &approval) {
+            Some(twin) => match self.readonly_call(caller, twin, write) {
                 Ok(call) => call,
                 Err(note) => return Ok(unknown(note)),
             },
         };
-        let result = self.call(caller, effect, &mut shown).await?;
+        let mut shown = WriteEffect::default();
+        let result = self.call(caller, call, &mut shown, budget).await?;
         let (before, after) = states(result);
         (shown.before, shown.after) = (before, after);
         if let Some(present) = &preview.present {
-            match self.readonly_call(caller, present, &approval) {
-                Ok(call) => shown.before = self.call(caller, call, &mut shown).await?,
+            match self.readonly_call(caller, present, write) {
+                Ok(call) => shown.before = self.call(caller, call, &mut shown, budget).await?,
                 Err(note) => shown.note = Some(note),
             }
         }
         Ok(shown)
     }
 
-    /// Returns the preview that the write's tool declares, if any, or the reason why it cannot be made.
-    fn declared(
-        &self,
-        caller: &Caller,
-        approval: &Approval,
-    ) -> Result<Option<ToolPreview>, String> {
-        let id = &approval.call.tool;
+    /// Returns the preview that a write's tool declares, if any, or the reason why it cannot be made.
+    fn declared(&self, caller: &Caller, write: &ExactCall) -> Result<Option<ToolPreview>, String> {
+        let id = &write.tool;
         let found = self.parts.documents.resolve_tool(caller, id.as_str());
         let found = found.map_err(|_unseen| format!("`{id}` is not in the catalogue any more"))?;
-        if found.content_hash() != approval.call.tool_hash {
+        if found.content_hash() != write.tool_hash {
             return Err(format!("`{id}` was registered again since the run began"));
         }
         Ok(found.document().preview.clone())
@@ -151,7 +246,7 @@ impl PreviewService {
         &self,
         caller: &Caller,
         id: &ToolId,
-        approval: &Approval,
+        write: &ExactCall,
     ) -> Result<PreviewCall, String> {
         let found = self.parts.documents.resolve_tool(caller, id.as_str());
         let found = found.map_err(|_unseen| format!("there is no tool `{id}`"))?;
@@ -160,7 +255,7 @@ impl PreviewService {
             return Err(format!("`{id}` is {}, and not readonly", tool.tool_class));
         }
         let declares = |name: &str| tool.parameters().iter().any(|p| p.name.as_ref() == name);
-        let given = approval.call.parameters.iter();
+        let given = write.parameters.iter();
         let given = given.filter(|(name, _)| declares(name));
         Ok(PreviewCall {
             tool: tool.tool_id.clone(),
@@ -176,7 +271,8 @@ impl PreviewService {
         &self,
         caller: &Caller,
         call: PreviewCall,
-        shown: &mut ApprovalPreview,
+        shown: &mut WriteEffect,
+        budget: &mut PreviewBudget,
     ) -> Result<Option<Value>, EngineError> {
         let tool = call.tool.clone();
         let plan = SubmittedPlan::Call {
@@ -195,7 +291,8 @@ impl PreviewService {
             }
         };
         shown.run_ids.push(run.clone());
-        let mut ended = self.parts.views.wait(caller, &run, PATIENCE).await?;
+        let patience = PATIENCE.min(budget.time_left());
+        let mut ended = self.parts.views.wait(caller, &run, patience).await?;
         if ended.state.outcome.is_none() {
             let reason = "the preview did not end by itself".to_owned();
             let abort = self
@@ -211,11 +308,15 @@ impl PreviewService {
             };
         }
         match result_of(&ended) {
-            Ok(result) if memory_of(&result) > PREVIEW_MEMORY => {
-                shown.note = Some(format!("the result of `{tool}` is too large to show"));
-                Ok(None)
+            Ok(result) => {
+                let memory = memory_of(&result);
+                if memory > budget.memory.min(PREVIEW_MEMORY) {
+                    shown.note = Some(format!("the result of `{tool}` is too large to show"));
+                    return Ok(None);
+                }
+                budget.memory -= memory;
+                Ok(Some(result))
             }
-            Ok(result) => Ok(Some(result)),
             Err(reason) => {
                 shown.note = Some(format!("`{tool}` has no result: {reason}"));
                 Ok(None)
@@ -224,10 +325,10 @@ impl PreviewService {
     }
 }
 
-fn unknown(note: String) -> ApprovalPreview {
-    ApprovalPreview {
+fn unknown(note: String) -> WriteEffect {
+    WriteEffect {
         note: Some(note),
-        ..ApprovalPreview::default()
+        ..WriteEffect::default()
     }
 }
 
@@ -284,24 +385,4 @@ fn states(result: Option<Value>) -> (Option<Value>, Option<Value>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_result_is_divided_into_both_states_or_is_the_state_after() {
-        let both = json!({"rules_before": [1], "rules_after": [], "group": "a"});
-        assert_eq!(states(Some(both)), (Some(json!([1])), Some(json!([]))));
-        let exact = json!({"before": 1, "after": 2, "x_after": 3, "y_after": 4});
-        assert_eq!(states(Some(exact)), (Some(json!(1)), Some(json!(2))));
-        for whole in [
-            json!({"after": 2}),
-            json!([1]),
-            json!({"a_before": 1, "b_before": 2, "after": 3}),
-        ] {
-            assert_eq!(states(Some(whole.clone())), (None, Some(whole)));
-        }
-        assert_eq!(states(None), (None, None));
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ use charter_domain::schedule::{Missed, StartDecision, Timing, delay, may_start};
 use charter_store::outbox::NewMessage;
 use charter_store::schedule::{OccurrenceChange, OccurrenceRecord, ScheduleRecord};
 
-use super::manage::occurrence;
+use super::occurrences::occurrence;
 use super::{ScheduleService, definition_of, events, name_of};
 use crate::EngineError;
 use crate::ground::moments;

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::manage::{backlog, must_be_active, occurrence};
+use super::occurrences::{backlog, must_be_active, occurrence};
 use super::{ScheduleService, definition_of};
 use crate::EngineError;
 use crate::ground::moments;

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::form::{StartedWork, work_of};
 use super::identity::ScheduleIdentity;
-use super::manage::occurrence;
+use super::occurrences::occurrence;
 use super::{ScheduleService, definition_of, events, name_of};
 use crate::{Caller, EngineError};
 

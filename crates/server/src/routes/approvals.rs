@@ -66,10 +66,10 @@ pub(crate) async fn show(
     Ok(Json(state.engine.approvals().get(&caller, &id).await?))
 }
 
-/// Preview the call of a pending approval: the present state beside the state after.
+/// Preview the calls of a pending approval: the present state beside the state after.
 ///
 /// The tool declares how: by a dry run, or by readonly tools. Each call is a run in your name. If a state is unknown,
-/// `note` has the reason.
+/// `note` has the reason. A list has the preview of each call in `calls`; `note` has the number of those left out.
 #[utoipa::path(post, path = "/v1/approvals/{id}/preview", tag = "approvals", operation_id = "preview_approval",
     params(("id" = String, Path, description = "`apr-…`")),
     responses((status = 200, description = "The preview", body = ref("#/components/schemas/approval_preview"))))]

@@ -31,7 +31,7 @@ pub(crate) async fn ready(State(state): State<AppState>) -> Response {
         }
         Json(body)
     };
-    if state.engine.is_draining() {
+    if state.engine.run_recovery().is_draining() {
         return (StatusCode::SERVICE_UNAVAILABLE, with("stopping")).into_response();
     }
     if state.readiness.storage_answers(&state.engine).await {

@@ -477,6 +477,53 @@ const LOOKUPS: &[(&str, &str)] = &[
         "used_signature_by_expiry",
     ),
     (
+        "SELECT * FROM schedule WHERE hook_id = 'h'",
+        "schedule_by_hook",
+    ),
+    (
+        "SELECT * FROM schedule WHERE tenant_id = 'a' AND (enabled_at, schedule_id) < (1, 's')
+         ORDER BY enabled_at DESC, schedule_id DESC",
+        "schedule_by_time",
+    ),
+    (
+        "SELECT * FROM schedule WHERE tenant_id = 'a' AND (enabled_at, schedule_id) < (1, 's') AND user_id = 'u'
+         ORDER BY enabled_at DESC, schedule_id DESC",
+        "schedule_by_user",
+    ),
+    (
+        "SELECT tenant_id, schedule_id FROM schedule WHERE state = 'active' AND next_at <= 1",
+        "schedule_by_next",
+    ),
+    (
+        "SELECT tenant_id, schedule_id FROM schedule_occurrence
+         WHERE state IN ('waiting', 'started') AND start_at <= 1",
+        "schedule_occurrence_open ",
+    ),
+    (
+        "SELECT * FROM schedule_occurrence WHERE tenant_id = 'a' AND schedule_id = 's' AND occurrence = 'o'",
+        "PRIMARY KEY (tenant_id=? AND schedule_id=? AND occurrence=?)",
+    ),
+    (
+        "SELECT * FROM schedule_occurrence WHERE tenant_id = 'a' AND schedule_id = 's'
+           AND (due_at, occurrence) < (1, 'o') ORDER BY due_at DESC, occurrence DESC",
+        "schedule_occurrence_by_time",
+    ),
+    (
+        "SELECT * FROM schedule_occurrence WHERE tenant_id = 'a' AND schedule_id = 's'
+           AND state IN ('waiting', 'started') ORDER BY due_at, occurrence",
+        "schedule_occurrence_open_of",
+    ),
+    (
+        "SELECT * FROM schedule_occurrence WHERE tenant_id = 'a' AND schedule_id = 's' AND report IS NOT NULL
+         ORDER BY due_at DESC, occurrence DESC",
+        "schedule_occurrence_reported",
+    ),
+    (
+        "SELECT * FROM schedule_occurrence WHERE state NOT IN ('waiting', 'started') AND updated_at < 1
+         ORDER BY updated_at",
+        "schedule_occurrence_by_change",
+    ),
+    (
         "SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c' AND user_id = 'u'",
         "PRIMARY KEY (tenant_id=? AND user_id=? AND credential=?)",
     ),

@@ -167,8 +167,18 @@ fn value_lines(name: &str, value: &Value, extent: Extent) -> Vec<(Emphasis, Stri
     lines
 }
 
-/// The present state beside the state after.
+/// The effect of the call, or of each call of a list.
 fn preview_lines(preview: &Value, extent: Extent) -> Vec<(Emphasis, String)> {
+    let mut lines = effect_lines(preview, extent);
+    for call in list(&preview["calls"]) {
+        lines.push(fact("step", &text(&call["step"])));
+        lines.extend(effect_lines(call, extent));
+    }
+    lines
+}
+
+/// The present state beside the state after.
+fn effect_lines(preview: &Value, extent: Extent) -> Vec<(Emphasis, String)> {
     let mut lines = Vec::new();
     if let Some(note) = preview["note"].as_str() {
         lines.push(fact("preview", note));
@@ -341,6 +351,24 @@ mod tests {
             shown.contains("preview    the preview failed: no access"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn a_preview_of_a_list_shows_each_call_and_the_number_left_out() {
+        let preview = json!({
+            "note": "1 of 3 calls have no preview",
+            "calls": [
+                {"step": "drop.1", "before": {"rows": 2}, "after": {"rows": 0}},
+                {"step": "drop.2", "note": "`db.drop` declares no preview"},
+            ],
+        });
+        let shown = card(&approval(), &preview, Extent::Brief);
+        for part in [
+            "  preview    1 of 3 calls have no preview\n  step       drop.1\n  effect\n    /rows\n",
+            "      now    2\n      after  0\n  step       drop.2\n  preview    `db.drop` declares no preview",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
     }
 
     #[test]

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::PackageName;
 use charter_contract::scope::Scope;

@@ -105,6 +105,20 @@ impl NotificationService {
                 Ok(said) => self.of_approval(tenant, said, at).await,
                 Err(_) => Ok(Vec::new()),
             },
+            "approval.escalated" => Ok(ApprovalEventRef::deserialize(&payload)
+                .into_iter()
+                .map(|said| Occurrence {
+                    topic: NotificationTopic::ApprovalEscalated,
+                    // Each turn is announced.
+                    key: format!("{} {}", said.approval_id, message.id),
+                    subject: Subject::Approval {
+                        approval_id: said.approval_id,
+                        run_id: said.run_id,
+                    },
+                    at,
+                    due: at,
+                })
+                .collect()),
             "run.status" => match RunEventRef::deserialize(&payload) {
                 Ok(said) => self.of_run(tenant, said, message).await,
                 Err(_) => Ok(Vec::new()),

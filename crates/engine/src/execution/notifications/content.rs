@@ -108,7 +108,8 @@ impl NotificationService {
             digest: approval.digest.to_string(),
         });
         let link = self.link(&format!("approvals/{approval_id}"));
-        let content = of_approval(&approval, &found.run_title, topic, at, link);
+        let group = approval.escalation.group(now);
+        let content = of_approval(&approval, &found.run_title, (topic, at), group, link);
         let content = MessageContent {
             decision,
             ..content
@@ -279,8 +280,8 @@ impl NotificationService {
 fn of_approval(
     approval: &Approval,
     run_title: &str,
-    topic: NotificationTopic,
-    at: Timestamp,
+    (topic, at): (NotificationTopic, Timestamp),
+    group: Option<&Label>,
     link: Option<String>,
 ) -> MessageContent {
     let tool = &approval.call.tool;
@@ -289,10 +290,10 @@ fn of_approval(
         1 => tool.to_string(),
         count => format!("{count} calls, {tool} first"),
     };
-    let title = if topic == NotificationTopic::ApprovalExpiring {
-        format!("Approval expires soon: {named}")
-    } else {
-        format!("Approval requested: {named}")
+    let title = match topic {
+        NotificationTopic::ApprovalExpiring => format!("Approval expires soon: {named}"),
+        NotificationTopic::ApprovalEscalated => format!("Approval escalated: {named}"),
+        _ => format!("Approval requested: {named}"),
     };
     let reasons = approval.rules.iter().map(|rule| rule.message.clone());
     let mut facts = vec![
@@ -300,6 +301,9 @@ fn of_approval(
         ("Requested by", approval.requested_by.to_string()),
         ("Expires", approval.expires_at.to_string()),
     ];
+    if let Some(group) = group {
+        facts.push(("Group", group.to_string()));
+    }
     if approval.four_eyes {
         facts.push(("Approver", "a person who did not request it".to_owned()));
     }
@@ -315,7 +319,7 @@ fn of_approval(
             "calls": calls, "digest": approval.digest,
             "rules": approval.rules, "requested_by": approval.requested_by,
             "requested_at": approval.requested_at, "expires_at": approval.expires_at,
-            "four_eyes": approval.four_eyes, "summary": title, "link": link,
+            "four_eyes": approval.four_eyes, "group": group, "summary": title, "link": link,
         }),
         title,
         link,

@@ -31,8 +31,9 @@ use crate::engine::tests::ExecutionRig;
 use crate::execution::tests::{rested, rig_with, start};
 use crate::identity::caller::tests::person;
 use crate::{
-    AccessScope, AccessScopes, Approval, CatalogueRole, ChannelSettings, EngineError,
-    NotificationSettings, Role, SkillGrants, SlackPeople, SlackPerson, Tier,
+    AccessScope, AccessScopes, Approval, ApprovalAnswer, ApprovalDecision, ApproverGroup,
+    CatalogueRole, ChannelSettings, EngineError, NotificationSettings, Role, SkillGrants,
+    SlackPeople, SlackPerson, Tier,
 };
 
 /// Noon.
@@ -147,12 +148,21 @@ struct Rig {
 
 impl Rig {
     async fn new(channel: ChannelSettings, rule: NotificationRule) -> Self {
+        Self::with_groups(channel, rule, Vec::new()).await
+    }
+
+    async fn with_groups(
+        channel: ChannelSettings,
+        rule: NotificationRule,
+        approver_groups: Vec<ApproverGroup>,
+    ) -> Self {
         let clock = SimulatedClock::at(at(NOW));
         let recorder = Arc::new(Recorder::default());
         let (rig, store, dir) = rig_with(|ports, settings| {
             ports.clock = Arc::new(clock.clone());
             ports.channels = Arc::<Recorder>::clone(&recorder);
             settings.four_eyes = Some(true);
+            settings.approver_groups = approver_groups;
             settings.notifications = NotificationSettings {
                 channels: BTreeMap::from([(ops(), channel)]),
                 rules: vec![rule],
@@ -312,6 +322,67 @@ async fn a_decided_approval_is_not_announced_any_more() {
         !titles.iter().any(|title| title.contains("Approval")),
         "{titles:?}"
     );
+}
+
+/// The next group gets a message as the first one does, with its name and a button.
+#[tokio::test]
+async fn an_approval_that_goes_to_the_next_group_is_announced() {
+    let group = |name: &str, user: &str| ApproverGroup {
+        name: Label::parse(name).unwrap(),
+        tenant: None,
+        users: [UserId::parse(user).unwrap()].into(),
+        answers_within: Duration::from_secs(1_800),
+    };
+    let groups = vec![group("on-call", "bob"), group("leads", "cid")];
+    let rig = Rig::with_groups(channel(), rule(), groups).await;
+    let (_, approval) = rig.waiting().await;
+    rig.work().await;
+    let approvals = &rig.rig.services.approvals;
+    let handed_on = approvals.hand_on(&person("bob"), &approval.approval_id);
+    handed_on.await.unwrap();
+    rig.work().await;
+    rig.work().await;
+    let sent = rig.sent();
+    let told = sent.iter().map(|message| {
+        let content = &message.content;
+        let group = content.data["group"].as_str().unwrap();
+        (content.title.as_str(), group, content.decision.is_some())
+    });
+    let expected = [
+        ("Approval requested: doors.shut", "on-call", true),
+        ("Approval escalated: doors.shut", "leads", true),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn a_run_whose_call_was_rejected_is_announced_with_its_status() {
+    let rig = Rig::new(channel(), rule()).await;
+    let (run, approval) = rig.waiting().await;
+    let say = ApprovalDecision {
+        answer: ApprovalAnswer::Reject,
+        digest: approval.digest.to_string(),
+        reason: None,
+    };
+    let approvals = &rig.rig.services.approvals;
+    let decided = approvals.decide(&person("bob"), &approval.approval_id, say);
+    decided.await.unwrap();
+    let ended = async {
+        while !rested(&rig.rig, &run).await.summary.status.is_final() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let limit = Duration::from_secs(60);
+    tokio::time::timeout(limit, ended).await.unwrap();
+    rig.work().await;
+    let sent = rig.sent();
+    let [message] = sent.as_slice() else {
+        panic!("{sent:?}");
+    };
+    let content = &message.content;
+    assert_eq!(content.topic, "run.failed");
+    assert!(content.title.starts_with("Run rejected: "), "{content:?}");
+    assert_eq!(content.data["status"], "rejected");
 }
 
 #[tokio::test]

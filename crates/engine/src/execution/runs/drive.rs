@@ -5,6 +5,7 @@
 
 mod awaiting;
 mod begin;
+mod deadlines;
 mod lifecycle;
 mod listing;
 mod turns;
@@ -14,12 +15,11 @@ mod writing;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, StepId};
 use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
-use charter_domain::run::{Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, TokenUsage};
+use charter_domain::run::{Command, IllegalTransition, Next, Run, RunEvent};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::NextPhase;
 use charter_store::mission::ArtifactRecord;
@@ -33,7 +33,7 @@ use tracing::{Instrument, Span};
 use self::turns::RateLimitQueue;
 use self::writing::RunOwnership;
 use super::drivers::DriverMessage;
-use super::effect::{Prepared, StepEnd, failure};
+use super::effect::{Prepared, StepEnd};
 use super::evidence::Examination;
 use super::journal::{FoldedRun, History, PendingEvent};
 use super::pinned::LoadedRun;
@@ -224,53 +224,6 @@ impl RunDriver<'_> {
             }
             () = tokio::time::sleep(patience) => self.handle_deadlines(in_flight, in_hand).await,
         }
-    }
-
-    /// Returns whether a time is near enough to keep the run until then.
-    fn is_soon(&self, until: Option<Timestamp>) -> bool {
-        until.is_some_and(|until| self.runs.deadlines.time_until(until) < self.runs.settings.lease)
-    }
-
-    /// Returns whether the run's time limit has passed; nothing may begin after that.
-    fn is_past_deadline(&self) -> bool {
-        let end = self.folded.run.deadline();
-        end.is_some_and(|end| self.runs.deadlines.is_due(end))
-    }
-
-    /// Handles expired deadlines: approvals that lapse, and the run's time limit.
-    async fn handle_deadlines(
-        &mut self,
-        in_flight: &mut InFlight,
-        in_hand: &mut BTreeSet<StepId>,
-    ) -> Result<(), EngineError> {
-        if self.is_past_deadline() {
-            self.apply_command(Command::TimeUp)?;
-            self.abandon_effects(in_flight, in_hand).await?;
-        }
-        self.apply_approval_decisions().await
-    }
-
-    /// Ends the running effects. Their results are unknown, and their steps record that.
-    async fn abandon_effects(
-        &mut self,
-        in_flight: &mut InFlight,
-        in_hand: &mut BTreeSet<StepId>,
-    ) -> Result<(), EngineError> {
-        self.cancel.cancel();
-        self.cancel = self.runs.background.shutdown.child_token();
-        in_flight.clear();
-        for step in std::mem::take(in_hand) {
-            let message = format!("the run timed out while the step `{step}` was running");
-            let failure = failure(ErrorKind::TimeoutError, ErrorCode::ToolTimeout, message);
-            let tokens = TokenUsage::default();
-            let failed = StepEnd::Failed {
-                step,
-                failure,
-                tokens,
-            };
-            self.finish_step(failed).await?;
-        }
-        Ok(())
     }
 
     async fn handle_message(&mut self, order: DriverMessage) -> Result<(), EngineError> {

@@ -81,6 +81,12 @@ impl RunRecoveryService {
         }
     }
 
+    /// Returns whether this process is draining: it begins no new work.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        self.parts.draining.is_cancelled()
+    }
+
     /// Returns once there may be runs to claim: another process left or changed some, or capacity was freed here.
     pub(crate) async fn claims_due(&self) {
         tokio::select! {

@@ -204,6 +204,46 @@ const TABLES: &[(&str, u32, &[Other])] = &[
         ],
     ),
     (
+        "schedule",
+        ROWS / 5,
+        &[
+            ("tenant_id", TENANT),
+            ("schedule_id", "'s' || n"),
+            ("user_id", USER),
+            ("enabled_at", "enabled_at + n * 1000"),
+            ("next_at", "next_at + n * 1000"),
+        ],
+    ),
+    (
+        "schedule_occurrence",
+        ROWS / 5,
+        &[
+            ("tenant_id", TENANT),
+            ("schedule_id", "'s' || (n / 20) % 50"),
+            ("occurrence", "'o' || n"),
+            ("due_at", "due_at + n * 1000"),
+            ("start_at", "start_at + n * 1000"),
+            ("updated_at", "updated_at + n * 1000"),
+            (
+                "state",
+                "CASE WHEN (n / 40) % 20 = 0 THEN 'waiting' ELSE 'ended' END",
+            ),
+            ("report", "CASE WHEN (n / 40) % 20 <> 0 THEN '{}' END"),
+        ],
+    ),
+    (
+        "console_session",
+        ROWS / 5,
+        &[
+            ("tenant_id", TENANT),
+            ("hash", "decode(lpad(to_hex(n), 64, '0'), 'hex')"),
+            ("user_id", USER),
+            ("created_at", "created_at + n * 1000"),
+            ("ends_at", "ends_at + n * 1000"),
+            ("expires_at", "expires_at + n * 1000"),
+        ],
+    ),
+    (
         "outbox",
         ROWS,
         &[

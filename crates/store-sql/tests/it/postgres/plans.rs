@@ -6,6 +6,7 @@ mod everyones;
 mod examples;
 mod kept;
 mod runs;
+mod schedules;
 mod watched;
 
 use charter_contract::ids::{TenantId, UserId};
@@ -56,6 +57,7 @@ async fn every_look_up_enters_an_index_by_its_tenant() -> Outcome {
         kept::look_at_evidence(&mut watched).await?;
         kept::look_at_memories_and_skills(&mut watched).await?;
         kept::look_at_missions(&mut watched).await?;
+        schedules::look_at_schedules(&mut watched).await?;
         everyones::look_at_what_is_everyones(&mut watched).await?;
         faults.extend(
             watched
