@@ -152,7 +152,10 @@ export type GateDecision = Schemas["gate_decision"];
 export type Approval = Schemas["approval"];
 export type ApprovalEntry = Schemas["approval_entry"];
 export type ApprovalPage = Schemas["approval_page"];
-export type ApprovalPreview = Schemas["approval_preview"];
+/** The effect of a write: the present state, the state after, or a note why one is unknown. */
+export type WriteEffect = Omit<Schemas["approval_preview"], "calls">;
+/** The effect of an approval's call, or of each call of its list. */
+export type ApprovalPreview = WriteEffect & { calls?: (WriteEffect & { step: string })[] };
 export type ApprovalState = Approval["state"];
 /** A call that an approval is for. */
 export type ExactCall = Schemas["exact_call"];

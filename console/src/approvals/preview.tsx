@@ -1,7 +1,7 @@
-/** The preview of a pending approval, on demand: the present state of the target beside the state after the call. */
+/** The preview of a pending approval, on demand: the present state beside the state after, for each call of a list. */
 
-import type { ApprovalEntry, ApprovalPreview } from "@charter/client";
-import { Anchor, Button, Text } from "@mantine/core";
+import type { ApprovalEntry, ApprovalPreview, WriteEffect } from "@charter/client";
+import { Anchor, Button, List, Text } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
@@ -32,22 +32,53 @@ export function Preview({ approval: { approval_id: id } }: { approval: ApprovalE
         </Text>
       )}
       {preview.error !== null && <Failure error={preview.error} />}
-      {preview.data !== undefined && <Effect preview={preview.data} />}
+      {preview.data !== undefined && <Effects preview={preview.data} />}
     </Section>
   );
 }
 
-function Effect({ preview: { before, after, note, run_ids: runs = [] } }: { preview: ApprovalPreview }) {
-  const isUnknown = before === undefined && after === undefined;
+function Effects({ preview: { calls = [], ...effect } }: { preview: ApprovalPreview }) {
   return (
     <div role="status">
-      {note !== undefined && (
-        <Text size="sm" mb="xs">
-          {sentence(note)}
-        </Text>
+      {calls.length === 0 ? <Effect effect={effect} /> : <Note note={effect.note} />}
+      {calls.length > 0 && (
+        <List listStyleType="none" className="queue" aria-label="Effects of the calls">
+          {calls.map(({ step, ...one }) => (
+            <List.Item key={step}>
+              <Text size="sm" fw={600} className="mono" mb={4}>
+                {step}
+              </Text>
+              <Effect effect={one} step={step} />
+            </List.Item>
+          ))}
+        </List>
       )}
+    </div>
+  );
+}
+
+function Note({ note }: { note: string | undefined }) {
+  if (note === undefined) return null;
+  return (
+    <Text size="sm" mb="xs">
+      {sentence(note)}
+    </Text>
+  );
+}
+
+interface EffectProps {
+  effect: WriteEffect;
+  /** The step of a call of a list. */
+  step?: string;
+}
+
+function Effect({ effect: { before, after, note, run_ids: runs = [] }, step }: EffectProps) {
+  const isUnknown = before === undefined && after === undefined;
+  return (
+    <>
+      <Note note={note} />
       {isUnknown && note === undefined && <Text size="sm">The tool declares no preview.</Text>}
-      {!isUnknown && <States before={before} after={after} />}
+      {!isUnknown && <States before={before} after={after} of={step === undefined ? "" : ` of ${step}`} />}
       {runs.length > 0 && (
         <Text size="sm" c="dimmed" mt="xs">
           Made by{" "}
@@ -62,15 +93,16 @@ function Effect({ preview: { before, after, note, run_ids: runs = [] } }: { prev
           .
         </Text>
       )}
-    </div>
+    </>
   );
 }
 
-function States({ before, after }: { before: unknown; after: unknown }) {
-  if (before === undefined) return <LongJson value={after} label="State after" />;
-  if (after === undefined) return <LongJson value={before} label="Present state" />;
+/** Both states; `of` names the step in labels, with a space before it. */
+function States({ before, after, of }: { before: unknown; after: unknown; of: string }) {
+  if (before === undefined) return <LongJson value={after} label={`Later state${of}`} />;
+  if (after === undefined) return <LongJson value={before} label={`Present state${of}`} />;
   if (JSON.stringify(before) === JSON.stringify(after)) return <Text size="sm">The state would not change.</Text>;
-  return <JsonDifference before={before} after={after} label="Present state and state after" />;
+  return <JsonDifference before={before} after={after} label={`Present and later state${of}`} />;
 }
 
 /** A note as a sentence. */
