@@ -62,10 +62,19 @@ export async function atWork(): Promise<AtWork & { stop: () => Promise<void> }> 
   }
 }
 
-/** The yard's package with a playbook that asks for approvals, a mission type, and a tank that cannot be drained. */
+/** The yard's package with a playbook that needs approvals, a preview, a mission type, and a tank that cannot be drained. */
 export function files(version: string): Record<string, string> {
   const found = yard();
   const drain = JSON.parse(found["playbooks/drain.yaml"] ?? "") as Record<string, unknown>;
+  const tool = JSON.parse(found["tools/drain.yaml"] ?? "") as Record<string, unknown>;
+  const foresee = {
+    ...tool,
+    tool_id: "yard.foresee",
+    name: "foresee",
+    tool_class: "readonly",
+    description: "Computes the level of a tank after it is drained.",
+    implementation: { type: "script", path: "scripts/foresee.py" },
+  };
   const flush = {
     ...drain,
     playbook_id: "yard.flush",
@@ -80,6 +89,14 @@ export function files(version: string): Record<string, string> {
     ...found,
     "package.yaml": JSON.stringify({ ...manifest, version, description: `Tanks of a yard, version ${version}.` }),
     "playbooks/flush.yaml": JSON.stringify(flush),
+    "tools/drain.yaml": JSON.stringify({ ...tool, preview: { tool: "yard.foresee" } }),
+    "tools/foresee.yaml": JSON.stringify(foresee),
+    "scripts/foresee.py": [
+      "import json, sys",
+      'tank = json.load(sys.stdin)["parameters"]["tank"]',
+      'print(json.dumps({"before": {tank: 97}, "after": {tank: 0}}))',
+      "",
+    ].join("\n"),
     "missions/tanks.yaml": JSON.stringify(MISSION),
     "scripts/drain.py": [
       "import json, sys",

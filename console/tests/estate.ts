@@ -40,10 +40,11 @@ export interface Estate extends Console {
   settled(run: string, status: string): Promise<void>;
 }
 
-/** Asks a server over REST; anything but success fails the story. */
-export function apiOf(url: string): Api {
-  const ask = async (path: string, init?: RequestInit) => {
-    const response = await fetch(`${url}${path}`, init);
+/** Calls a server over REST, with a key if it needs one. A failed call fails the story. */
+export function apiOf(url: string, key?: string): Api {
+  const credential: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const ask = async (path: string, init: RequestInit = {}, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${url}${path}`, { ...init, headers: { ...credential, ...headers } });
     const text = await response.text();
     if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
     return JSON.parse(text);
@@ -51,7 +52,7 @@ export function apiOf(url: string): Api {
   return {
     get: (path) => ask(path),
     post: (path, body = {}) =>
-      ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+      ask(path, { method: "POST", body: JSON.stringify(body) }, { "content-type": "application/json" }),
   };
 }
 

@@ -53,10 +53,11 @@ test("the overview shows what waits, what went wrong and what was found", async 
   const decisions = page.getByRole("list", { name: "Decisions" }).getByRole("listitem");
   await expect(decisions).toHaveCount(2);
   await expect(decisions.first()).toContainText("yard.drain");
-  await expect(decisions.first()).toContainText(/local asked .*; it lapses/);
+  await expect(decisions.first()).toContainText(/Requested by local .*; expires/);
   await expect(decisions.nth(1)).toContainText("awaiting confirmation");
-  await expect(page.getByRole("link", { name: /^Approvals\s*1 waiting$/ })).toBeVisible();
-  await expect(page.getByRole("link", { name: /^Runs\s*1 waiting$/ })).toBeVisible();
+  // Plans to confirm are in the queue of approvals.
+  await expect(page.getByRole("link", { name: /^Approvals\s*2 waiting$/ })).toBeVisible();
+  await expect(page.getByRole("link", { name: /^Runs\s*\d/ })).toBeHidden();
   await expect(page.getByRole("list", { name: "Runs that went wrong" }).getByRole("listitem")).toHaveCount(1);
   await expect(page.getByRole("list", { name: "New findings" })).toContainText("1 high");
   await expect(page.getByRole("table", { name: "Runs" })).toContainText("4");
@@ -113,16 +114,21 @@ test("5: a run is found by a word", async ({ page }) => {
   await expect(page).toHaveURL(/\/runs\/run-/);
 });
 
-test("6: a call is approved, with its effect in view", async ({ page }) => {
+test("6: a call is approved, with its preview in view", async ({ page }) => {
   const operator = await Operator.at(page);
   await operator.click(page.getByRole("list", { name: "Decisions" }).getByRole("link", { name: "yard.drain" }));
   const [call, buttons] = [page.getByRole("heading", { name: "The exact call" }), page.getByRole("button", { name: "Approve" })];
   const [above, below] = [await call.boundingBox(), await buttons.boundingBox()];
   expect(above?.y ?? Number.NaN, "the call is above the buttons").toBeLessThan(below?.y ?? Number.NaN);
+  await operator.click(page.getByRole("button", { name: "Preview" }));
+  const effect = page.getByLabel("Present and later state");
+  await expect(effect).toContainText('-   "t-1": 97', { timeout: RUNS_MS });
+  await expect(effect).toContainText('+   "t-1": 0');
+  await looksRight(page, "approval-preview");
   await operator.click(buttons);
   await expect(page.getByRole("heading", { name: /^Approved/ })).toBeVisible();
   await until(work.api, work.asking, "completed");
-  await expect(page.getByRole("link", { name: /^Approvals\s*\d/ })).toBeHidden();
+  await expect(page.getByRole("link", { name: /^Approvals\s*1 waiting$/ })).toBeVisible();
 });
 
 test("7: a plan is read and confirmed, and an empty list in it is explained", async ({ page }) => {

@@ -37,18 +37,18 @@ it("a duration has at most two units", () => {
 });
 
 describe("approvals", () => {
-  const asked = (kind: string, message: string, requested_at: string) =>
-    ({ rules: [{ kind, id: "x", message }], requested_at }) as unknown as Approval;
-  const write = asked("tool", "Each call needs an approval.", "2026-03-01T00:00:00Z");
-  const older = asked("tool", "Each call needs an approval.", "2026-02-01T00:00:00Z");
-  const destructive = asked("safety", "Each write of a destructive playbook needs an approval.", "2026-03-02T00:00:00Z");
-  const doubtful = asked("interrupted", "", "2026-03-03T00:00:00Z");
+  const asked = (kind: string, requested_at: string, more: object = {}) =>
+    ({ rules: [{ kind, id: "x", message: "Not destructive." }], requested_at, ...more }) as unknown as Approval;
+  const write = asked("safety", "2026-03-01T00:00:00Z");
+  const older = asked("tool", "2026-02-01T00:00:00Z", { destructive: false });
+  const destructive = asked("safety", "2026-03-02T00:00:00Z", { destructive: true });
+  const doubtful = asked("interrupted", "2026-03-03T00:00:00Z", { destructive: true });
 
-  it("have a risk by their rules", () => {
+  it("have a risk by their rules and by `destructive`, independent of messages", () => {
     expect([write, destructive, doubtful].map((one) => riskOf(one).word)).toEqual(["write", "destructive", "in doubt"]);
   });
 
-  it("are looked at by risk, then by age", () => {
+  it("are sorted by risk, then by age", () => {
     expect([write, doubtful, older, destructive].sort(byUrgency)).toEqual([doubtful, destructive, older, write]);
   });
 });

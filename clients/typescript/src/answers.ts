@@ -107,7 +107,7 @@ export type StepUndone = {
   step_id: string;
   tool_id: string | null;
   writes: boolean;
-  reason: "not_begun" | "failed" | "skipped" | "in_doubt" | "reversed" | "reversal_failed" | "dry_run";
+  reason: "not_begun" | "failed" | "skipped" | "excluded" | "in_doubt" | "reversed" | "reversal_failed" | "dry_run";
   detail: string;
   /** The change that a dry run announces. */
   planned_change?: unknown;
@@ -151,7 +151,16 @@ export type RuleResult = Schemas["rule_result"];
 export type GateDecision = Schemas["gate_decision"];
 export type Approval = Schemas["approval"];
 export type ApprovalEntry = Schemas["approval_entry"];
+export type ApprovalPage = Schemas["approval_page"];
+/** The effect of a write: the present state, the state after, or a note why one is unknown. */
+export type WriteEffect = Omit<Schemas["approval_preview"], "calls">;
+/** The effect of an approval's call, or of each call of its list. */
+export type ApprovalPreview = WriteEffect & { calls?: (WriteEffect & { step: string })[] };
 export type ApprovalState = Approval["state"];
+/** A call that an approval is for. */
+export type ExactCall = Schemas["exact_call"];
+/** A run whose plan waits for a confirmation. */
+export type PendingConfirmation = Schemas["pending_confirmation"];
 export type RunSummary = Schemas["run_summary"];
 export type RunStatus = RunSummary["status"];
 export type RunShown = Schemas["run"];

@@ -1,11 +1,12 @@
-/** What a person sees after deciding: who said what, and what the run made of it. */
+/** The result of a decision: its author and reason, and the status of the steps and the run. */
 
-import type { Approval } from "@charter/client";
-import { Anchor, Text } from "@mantine/core";
+import type { Approval, RunShown } from "@charter/client";
+import { Anchor, List, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
-import { decisionOf, hasHappened } from "~/approvals/words";
+import { callsOf } from "~/approvals/listed";
+import { decisionOf, excludedOf, hasHappened } from "~/approvals/words";
 import { Facts } from "~/parts/facts";
 import { LongJson } from "~/parts/long-json";
 import { Mark } from "~/parts/mark";
@@ -15,25 +16,25 @@ import { inWords, runTone, stepTone } from "~/runs/words";
 import { useCharter } from "~/session/session";
 
 const TITLES: Record<Approval["state"], string> = {
-  pending: "Waits",
-  approved: "Approved: the run goes on with this call",
-  rejected: "Rejected: the step failed, and nothing was called",
-  consumed: "Approved, and used for this one call",
-  lapsed: "Lapsed: nobody decided in time, or the run ended first",
+  pending: "Pending",
+  approved: "Approved: the run continues",
+  rejected: "Rejected: no call was made",
+  consumed: "Approved and used",
+  lapsed: "Lapsed: no decision in time, or the run ended first",
 };
 
 export function After({ approval }: { approval: Approval }) {
-  const { run_id: run, step } = approval.call;
+  const { run_id: id } = approval.call;
   const charter = useCharter();
   const query = useQuery({
-    queryKey: ["runs", "one", run],
-    queryFn: () => charter.get("/v1/runs/{id}", { params: { path: { id: run } } }),
+    queryKey: ["runs", "one", id],
+    queryFn: () => charter.get("/v1/runs/{id}", { params: { path: { id } } }),
   });
-  const shown = query.data?.steps.find((one) => one.step === step);
-  const succeeded = query.data?.events.findLast((event) => event.event === "step_succeeded" && event.step === step);
-  const failure = shown?.state === "failed" ? shown.failure : undefined;
+  const run = query.data;
+  const calls = callsOf(approval).map(({ step }) => step);
+  const [only] = calls;
   const decision = decisionOf(approval);
-  const title = hasHappened(approval) ? "It happened, as was reported" : TITLES[approval.state];
+  const title = hasHappened(approval) ? "Reported as done" : TITLES[approval.state];
   return (
     <Section title={title}>
       <Facts
@@ -41,32 +42,54 @@ export function After({ approval }: { approval: Approval }) {
           ["By", decision?.by],
           ["When", decision && <Moment at={decision.at} />],
           ["Reason", decision?.reason],
-          ["The step", shown && <Mark tone={stepTone(shown.state)}>{inWords(shown.state)}</Mark>],
+          ["Excluded", excludedOf(approval).join(", ")],
           [
-            "The run",
-            query.data && (
+            "Run",
+            run && (
               <>
-                <Mark tone={runTone(query.data.status)}>{inWords(query.data.status)}</Mark>{" "}
-                <Anchor
-                  renderRoot={(props) => <Link to="/runs/$run" params={{ run }} search={{ step }} {...props} />}
-                >
-                  {query.data.title}
+                <Mark tone={runTone(run.status)}>{inWords(run.status)}</Mark>{" "}
+                <Anchor renderRoot={(props) => <Link to="/runs/$run" params={{ run: id }} search={{ step: only }} {...props} />}>
+                  {run.title}
                 </Anchor>
               </>
             ),
           ],
         ]}
       />
-      {failure !== undefined && (
-        <Text mt="sm">
-          <span className="mono">{failure.code}</span>: {failure.message}
-        </Text>
-      )}
-      {succeeded?.event === "step_succeeded" && (
+      {run !== undefined && <Results run={run} steps={calls} />}
+    </Section>
+  );
+}
+
+/** The status of each step, with its failure. The output is shown if there is one step. */
+function Results({ run, steps }: { run: RunShown; steps: string[] }) {
+  const shown = run.steps.filter(({ step }) => steps.includes(step));
+  const succeeded = run.events.findLast((event) => event.event === "step_succeeded" && event.step === steps[0]);
+  return (
+    <div className="below">
+      <List listStyleType="none" spacing={4} className="results" aria-label="Steps" tabIndex={0}>
+        {shown.map((step) => (
+          <List.Item key={step.step}>
+            <Mark tone={stepTone(step.state)}>{inWords(step.state)}</Mark>{" "}
+            <Anchor
+              className="mono"
+              renderRoot={(props) => <Link to="/runs/$run" params={{ run: run.run_id }} search={{ step: step.step }} {...props} />}
+            >
+              {step.step}
+            </Anchor>
+            {step.state === "failed" && (
+              <Text size="sm">
+                <span className="mono">{step.failure.code}</span>: {step.failure.message}
+              </Text>
+            )}
+          </List.Item>
+        ))}
+      </List>
+      {steps.length === 1 && succeeded?.event === "step_succeeded" && (
         <div className="below">
-          <LongJson value={succeeded.output} label="What it gave" />
+          <LongJson value={succeeded.output} label="Output" />
         </div>
       )}
-    </Section>
+    </div>
   );
 }

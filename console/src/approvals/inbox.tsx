@@ -1,10 +1,11 @@
-/** What waits for a person, first; then what people decided. */
+/** The queue of decisions: plans to confirm and pending approvals first, then decided approvals. */
 
-import type { ApprovalEntry } from "@charter/client";
-import { NativeSelect, Text } from "@mantine/core";
+import type { ApprovalEntry, PendingConfirmation } from "@charter/client";
+import { Anchor, List, NativeSelect, Text } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 
-import { inShort, isInDoubt, RULES, standingOf } from "~/approvals/words";
+import { Confirmation } from "~/approvals/confirmation";
+import { isInDoubt, isOpen, RULES, statusOf, summaryOf, titleOf } from "~/approvals/words";
 import { EmptyState } from "~/parts/empty-state";
 import type { Column } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
@@ -12,10 +13,15 @@ import { Moment } from "~/parts/moment";
 import { PageHead } from "~/parts/page-head";
 import { Paged } from "~/parts/paged";
 import { type Pages, usePages } from "~/parts/pages";
+import { Section } from "~/parts/section";
 import { useCharter } from "~/session/session";
+import { usePendingDecisions } from "~/shell/waiting";
 
 /** Approvals of one page. */
 const PAGE = 200;
+
+/** Plans to confirm that are listed; a link leads to the others. */
+const FIRST_PLANS = 8;
 
 const route = getRouteApi("/approvals");
 
@@ -23,20 +29,22 @@ export function Inbox() {
   const { state } = route.useSearch();
   const navigate = route.useNavigate();
   const pages = usePendingFirst(state);
-  const waiting = pages.entries.filter((approval) => approval.state === "pending").length;
+  const plans = usePendingDecisions().data?.confirmations ?? [];
+  const confirmations = state === undefined || state === "pending" ? plans : [];
+  const waiting = pages.entries.filter(isOpen).length + confirmations.length;
   return (
     <>
       <PageHead
         title="Approvals"
-        lead="Calls that a rule does not let happen before a person agreed to exactly them. What waits stands first."
+        lead="Calls that need a person's approval, and plans that wait for a confirmation. Pending ones are listed first."
       />
       <div className="toolbar">
         <NativeSelect
           aria-label="State"
           value={state ?? ""}
           data={[
-            { value: "", label: "All, what waits first" },
-            { value: "pending", label: "Waits" },
+            { value: "", label: "All, pending first" },
+            { value: "pending", label: "Pending" },
             { value: "approved", label: "Approved, not used yet" },
             { value: "consumed", label: "Approved and used" },
             { value: "rejected", label: "Rejected" },
@@ -48,9 +56,10 @@ export function Inbox() {
           }}
         />
         <Text size="sm" c="dimmed" role="status">
-          {waiting === 0 ? "Nothing waits for you" : `${waiting} ${waiting === 1 ? "waits" : "wait"} for a decision`}
+          {waiting === 0 ? "No decision waits" : `${waiting} ${waiting === 1 ? "waits" : "wait"} for a decision`}
         </Text>
       </div>
+      {confirmations.length > 0 && <Plans confirmations={confirmations} />}
       <Paged
         pages={pages}
         label="Approvals"
@@ -63,7 +72,26 @@ export function Inbox() {
   );
 }
 
-/** Approvals of a state; of every state with those that wait before the others, each newest first. */
+function Plans({ confirmations }: { confirmations: PendingConfirmation[] }) {
+  return (
+    <Section title={`Plans to confirm (${confirmations.length})`}>
+      <List listStyleType="none" className="queue" aria-label="Plans to confirm">
+        {confirmations.slice(0, FIRST_PLANS).map((confirmation) => (
+          <List.Item key={confirmation.run_id}>
+            <Confirmation confirmation={confirmation} />
+          </List.Item>
+        ))}
+      </List>
+      {confirmations.length > FIRST_PLANS && (
+        <Anchor size="sm" renderRoot={(props) => <Link to="/runs" search={{ status: "awaiting_confirmation" }} {...props} />}>
+          All plans to confirm
+        </Anchor>
+      )}
+    </Section>
+  );
+}
+
+/** Approvals of a state; without a state, pending approvals before the others, each newest first. */
 function usePendingFirst(state: ApprovalEntry["state"] | undefined): Pages<ApprovalEntry> {
   const charter = useCharter();
   const read = (of: string | undefined) => (after: string | undefined) =>
@@ -81,7 +109,7 @@ function usePendingFirst(state: ApprovalEntry["state"] | undefined): Pages<Appro
   if (state !== undefined) return first;
   const decided = others.entries.filter((approval) => approval.state !== "pending");
   return {
-    // Until what waits is read to its end, nothing is put behind it.
+    // Decided approvals follow once all pending ones are read.
     entries: first.onMore === undefined ? [...first.entries, ...decided] : first.entries,
     isPending: first.isPending || others.isPending,
     isReading: first.isReading || others.isReading,
@@ -96,16 +124,16 @@ function usePendingFirst(state: ApprovalEntry["state"] | undefined): Pages<Appro
 
 function NothingAsked({ filtered }: { filtered: boolean }) {
   if (filtered) {
-    return <EmptyState title="No approval stands there">Choose another state above.</EmptyState>;
+    return <EmptyState title="No approval has this state">Choose another state above.</EmptyState>;
   }
   return (
     <EmptyState
-      title="Nobody has been asked yet"
+      title="No approval yet"
       command='charter ask "remediate the public exposure findings" -p region=eu-west-1'
     >
-      A person is asked where a tool wants it, a playbook is supervised, a guardrail requires it, a mission proposes a
-      change, or a call was interrupted and nobody knows whether it happened. The question shows the exact call; the
-      answer is good for that call alone, and once.
+      An approval is requested if a tool, a guardrail or a policy requires it, a playbook is supervised or destructive, a
+      mission proposes a change, or the outcome of an interrupted call is unknown. It shows the exact calls. A decision
+      is valid for these calls only, once.
     </EmptyState>
   );
 }
@@ -114,14 +142,14 @@ const COLUMNS: Column<ApprovalEntry>[] = [
   {
     name: "Call",
     width: "minmax(20rem, 3fr)",
-    cell: ({ approval_id, call }) => (
+    cell: (approval) => (
       <>
-        <Link to="/approvals/$approval" params={{ approval: approval_id }} className="row-link mono">
-          {call.tool}
+        <Link to="/approvals/$approval" params={{ approval: approval.approval_id }} className="row-link mono">
+          {titleOf(approval)}
         </Link>
         <br />
-        <span className="quiet" title={inShort(call.parameters)}>
-          {inShort(call.parameters) || "no arguments"}
+        <span className="quiet" title={summaryOf(approval)}>
+          {summaryOf(approval)}
         </span>
       </>
     ),
@@ -130,7 +158,7 @@ const COLUMNS: Column<ApprovalEntry>[] = [
     name: "State",
     width: "11rem",
     cell: (approval) => {
-      const { word, tone } = standingOf(approval);
+      const { word, tone } = statusOf(approval);
       return (
         <>
           <Mark tone={tone}>{word}</Mark> {isInDoubt(approval) && <Mark tone="bad">in doubt</Mark>}
@@ -147,18 +175,18 @@ const COLUMNS: Column<ApprovalEntry>[] = [
       </Link>
     ),
   },
-  { name: "Asked by", width: "minmax(6rem, 1fr)", cell: ({ requested_by }) => requested_by },
+  { name: "Requested by", width: "minmax(6rem, 1fr)", cell: ({ requested_by }) => requested_by },
   {
-    name: "Because of",
+    name: "Rules",
     width: "minmax(12rem, 1.6fr)",
     cell: ({ rules }) => {
-      const said = rules.map(({ kind, id }) => `${RULES[kind].toLowerCase()} ${id}`).join(", ");
-      return <span title={said}>{said}</span>;
+      const names = rules.map(({ kind, id }) => `${RULES[kind].toLowerCase()} ${id}`).join(", ");
+      return <span title={names}>{names}</span>;
     },
   },
-  { name: "Asked", width: "8rem", cell: ({ requested_at }) => <Moment at={requested_at} /> },
+  { name: "Requested", width: "8rem", cell: ({ requested_at }) => <Moment at={requested_at} /> },
   {
-    name: "Lapses",
+    name: "Expires",
     width: "7rem",
     cell: (approval) => approval.state === "pending" && <Moment at={approval.expires_at} />,
   },

@@ -1,59 +1,79 @@
-/** How approvals stand, and what asks for them, in words. */
+/** Status, risk and summary of approvals, in words and tones. */
 
-import type { Approval, ApprovalState, RuleResult } from "@charter/client";
+import type { Approval, ApprovalState, CallerShown, RuleResult } from "@charter/client";
 
+import { callsOf } from "~/approvals/listed";
 import type { Tone } from "~/parts/mark";
 
 const STATES: Record<ApprovalState, { word: string; tone: Tone }> = {
-  pending: { word: "waits", tone: "warn" },
+  pending: { word: "pending", tone: "warn" },
   approved: { word: "approved", tone: "good" },
   rejected: { word: "rejected", tone: "bad" },
   consumed: { word: "approved and used", tone: "good" },
   lapsed: { word: "lapsed", tone: "calm" },
 };
 
-/** Who decided, when and why; nothing where nobody has. */
+/** The decision's author, time and reason; absent without a decision. */
 export function decisionOf(approval: Approval): { by: string; at: string; reason?: string } | undefined {
   return approval.state === "pending" || approval.state === "lapsed" ? undefined : approval;
 }
 
-/** Whether somebody reported that the call, which was interrupted, did happen. */
+/** The steps that the approver excluded from a list. */
+export function excludedOf(approval: Approval): string[] {
+  return approval.state === "approved" || approval.state === "consumed" ? (approval.remainder?.excluded ?? []) : [];
+}
+
+/** Whether an operator reported that an interrupted call happened. */
 export function hasHappened(approval: Approval): boolean {
   return (approval.state === "approved" || approval.state === "consumed") && approval.reported_result !== undefined;
 }
 
-/** Where an approval stands, as people read it. */
-export function standingOf(approval: Approval): { word: string; tone: Tone } {
-  if (hasHappened(approval)) return { word: "happened, as reported", tone: "good" };
-  if (approval.state === "pending" && isLate(approval)) return { word: "lapses", tone: "calm" };
+/** The status of an approval. */
+export function statusOf(approval: Approval): { word: string; tone: Tone } {
+  if (hasHappened(approval)) return { word: "reported as done", tone: "good" };
+  if (approval.state === "pending" && isExpired(approval)) return { word: "expired", tone: "calm" };
   return STATES[approval.state];
 }
 
-/** Whether its time is over, though nobody has noted that yet. */
-export function isLate({ expires_at }: Approval): boolean {
+/** Whether the approval has expired, also if the server has not recorded that yet. */
+export function isExpired({ expires_at }: Pick<Approval, "expires_at">): boolean {
   return new Date(expires_at).getTime() <= Date.now();
 }
 
-/** Whether the question is about a call that was begun and may have happened. */
+/** Whether a decision is possible: the approval is pending and has not expired. */
+export function isOpen(approval: Approval): boolean {
+  return approval.state === "pending" && !isExpired(approval);
+}
+
+/** Whether the approval is about repeating an interrupted call that may have happened. */
 export function isInDoubt({ rules }: Pick<Approval, "rules">): boolean {
   return rules.some(({ kind }) => kind === "interrupted");
 }
 
-/** The risk of a call, by the rules that ask for the approval. A higher rank is a greater risk. */
-export function riskOf(approval: Pick<Approval, "rules">): { word: string; tone: Tone; rank: number } {
-  if (approval.rules.some(({ kind }) => kind === "interrupted")) return { word: "in doubt", tone: "bad", rank: 3 };
-  const isDestructive = approval.rules.some(({ kind, message }) => kind === "safety" && /\bdestructive\b/.test(message));
-  if (isDestructive) return { word: "destructive", tone: "bad", rank: 2 };
+/** The risk of the calls. A higher rank is a greater risk. */
+export function riskOf(approval: Pick<Approval, "rules" | "destructive">): { word: string; tone: Tone; rank: number } {
+  if (isInDoubt(approval)) return { word: "in doubt", tone: "bad", rank: 3 };
+  if (approval.destructive === true) return { word: "destructive", tone: "bad", rank: 2 };
   if (approval.rules.some(({ kind }) => kind === "guardrail" || kind === "policy")) return { word: "restricted", tone: "warn", rank: 1 };
   return { word: "write", tone: "warn", rank: 0 };
 }
 
-/** Approvals in the order in which they are looked at: the riskier first, and of equal ones the oldest. */
+/** Sorts approvals by risk, the highest first, then by age, the oldest first. */
 export function byUrgency(one: Approval, other: Approval): number {
   return riskOf(other).rank - riskOf(one).rank || one.requested_at.localeCompare(other.requested_at);
 }
 
-/** What kind of rule asks. */
+/** Scopes that allow decisions. */
+const DECIDING_SCOPES = ["*", "approvals:write"];
+
+/** Whether the caller's level allows decisions on approvals. */
+export const isOperator = ({ role }: Pick<CallerShown, "role">): boolean => role !== "user";
+
+/** Whether the caller's credential has a scope for decisions on approvals. */
+export const hasDecidingScope = ({ scopes }: Pick<CallerShown, "scopes">): boolean =>
+  scopes.some((scope) => DECIDING_SCOPES.includes(scope));
+
+/** Kinds of rules that require an approval. */
 export const RULES: Record<RuleResult["kind"], string> = {
   permission: "Permission",
   policy: "Policy",
@@ -61,9 +81,24 @@ export const RULES: Record<RuleResult["kind"], string> = {
   rate_limit: "Rate limit",
   tool: "Tool",
   safety: "Safety class",
-  interrupted: "Interrupted before",
+  interrupted: "Interrupted call",
   approval: "Approval",
 };
+
+/** The tool of an approval; for a list with the number of calls. */
+export function titleOf(approval: Pick<Approval, "call" | "list">): string {
+  const calls = callsOf(approval);
+  if (calls.length === 1) return approval.call.tool;
+  const others = new Set(calls.map(({ tool }) => tool)).size - 1;
+  const tools = others === 0 ? approval.call.tool : `${approval.call.tool} and ${others} more ${others === 1 ? "tool" : "tools"}`;
+  return `${tools} (${calls.length} calls)`;
+}
+
+/** The arguments of an approval on one line; for a list those of its first call. */
+export function summaryOf(approval: Pick<Approval, "call" | "list">): string {
+  const shown = inShort(approval.call.parameters) || "no arguments";
+  return callsOf(approval).length === 1 ? shown : `first call: ${shown}`;
+}
 
 /** Arguments on one line. */
 export function inShort(parameters: Record<string, unknown>): string {

@@ -1,10 +1,10 @@
-/** How missions, their tasks and their proposals stand, in words and tones. */
+/** States of missions, tasks and proposals, and their tones. */
 
 import type { MissionProposal, MissionState, MissionTask } from "@charter/client";
 
 import type { Tone } from "~/parts/mark";
 
-/** The states of a mission that goes well, in their order. */
+/** The states of a mission without failure, in order. */
 export const PHASES = [
   "created",
   "planned",
@@ -25,7 +25,7 @@ export function missionTone(state: MissionState): Tone {
   return state === "cancelled" ? "calm" : "info";
 }
 
-/** Whether a mission is over. */
+/** Whether a mission has ended. */
 export function isOver(state: MissionState): boolean {
   return ["completed", "rejected", "failed", "cancelled", "budget_exceeded"].includes(state);
 }

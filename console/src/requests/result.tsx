@@ -92,6 +92,7 @@ const WHY: Record<StepUndone["reason"], string> = {
   not_begun: "not begun",
   failed: "failed",
   skipped: "left out",
+  excluded: "excluded from the approval",
   in_doubt: "may have happened",
   reversed: "taken back",
   reversal_failed: "could not be taken back",

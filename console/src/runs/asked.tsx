@@ -6,7 +6,7 @@ import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tansta
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { inShort } from "~/approvals/words";
+import { summaryOf, titleOf } from "~/approvals/words";
 import { Failure } from "~/parts/failure";
 import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
@@ -43,17 +43,17 @@ export function Asked({ run }: { run: RunShown }) {
       {waiting.length > 0 && (
         <Section title={waiting.length === 1 ? "It waits for an approval" : `It waits for ${waiting.length} approvals`}>
           <List listStyleType="none" spacing="xs">
-            {waiting.map(({ approval_id: approval, call }) => (
-              <List.Item key={approval}>
+            {waiting.map((approval) => (
+              <List.Item key={approval.approval_id}>
                 <Anchor
                   className="mono"
                   fw={600}
-                  renderRoot={(props) => <Link to="/approvals/$approval" params={{ approval }} {...props} />}
+                  renderRoot={(props) => <Link to="/approvals/$approval" params={{ approval: approval.approval_id }} {...props} />}
                 >
-                  {call.tool}
+                  {titleOf(approval)}
                 </Anchor>{" "}
                 <Text span size="sm" c="dimmed">
-                  {call.step} · {inShort(call.parameters)}
+                  {approval.call.step} · {summaryOf(approval)}
                 </Text>
               </List.Item>
             ))}
@@ -176,7 +176,7 @@ function Confirm({ run }: { run: RunShown }) {
   });
   const forward = run.steps.filter(({ reverses }) => reverses === null);
   return (
-    <Section title="Confirm the plan" lead="Nothing starts before somebody saw it and agreed. Writes may still ask for an approval of each call.">
+    <Section title="Confirm the plan" lead="No step starts before the plan is confirmed. Writes may need an approval in addition.">
       <List type="ordered" size="sm" spacing={4}>
         {forward.map(({ step, tool, writes }) => (
           <List.Item key={step}>

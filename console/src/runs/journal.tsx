@@ -114,7 +114,10 @@ function saidBy(event: RunEventShown): string {
     case "step_refused":
     case "retry_scheduled":
       return `${event.failure.code}: ${event.failure.message}`;
+    case "step_expanded":
+      return `items: ${(event.growth.steps ?? []).filter(({ item }) => item !== undefined).length}`;
     case "step_skipped":
+      if (event.reason.because === "excluded") return `excluded from the approval by ${event.reason.by}`;
       return event.reason.because === "source" ? `because of ${event.reason.step}` : inWords(event.reason.because);
     case "fallback_started":
       return `after ${event.step}`;

@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
 import { daysOf } from "~/parts/days";
 import { numberOf, readSearch, textOf, wordOf } from "~/parts/search-params";
-import { ORIGINS, STANDINGS } from "~/runs/words";
+import { ORIGINS, STATUS_FILTERS } from "~/runs/words";
 import { rootRoute } from "~/shell/root";
 
 export const routes = [
@@ -10,8 +10,8 @@ export const routes = [
     getParentRoute: () => rootRoute,
     path: "/runs",
     validateSearch: readSearch((raw) => ({
-      /** Where they stand: a status, `open` or `ended`. */
-      status: wordOf(raw, "status", STANDINGS),
+      /** The status filter: a status, `open` or `ended`. */
+      status: wordOf(raw, "status", STATUS_FILTERS),
       origin: wordOf(raw, "origin", ORIGINS),
       title: textOf(raw, "title"),
       ...daysOf(raw),

@@ -13,7 +13,7 @@ import { PageHead } from "~/parts/page-head";
 import { Paged, SoFar } from "~/parts/paged";
 import { usePages } from "~/parts/pages";
 import { SearchField } from "~/parts/search-field";
-import { inWords, ORIGINS, runTone, STANDINGS } from "~/runs/words";
+import { inWords, ORIGINS, runTone, STATUS_FILTERS } from "~/runs/words";
 import { useCharter } from "~/session/session";
 
 /** Runs of one page. */
@@ -48,7 +48,7 @@ export function Runs() {
         <NativeSelect
           aria-label="Stands at"
           value={search.status ?? ""}
-          data={[{ value: "", label: "Wherever they stand" }, ...STANDINGS.map(choice)]}
+          data={[{ value: "", label: "Any status" }, ...STATUS_FILTERS.map(choice)]}
           onChange={(event) => change({ status: (event.currentTarget.value || undefined) as Filters["status"] })}
         />
         <NativeSelect

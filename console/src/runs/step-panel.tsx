@@ -123,8 +123,9 @@ function Gate({ said }: { said: GateDecision }) {
   );
 }
 
-function because(reason: { because: string; step?: string }): string {
+function because(reason: { because: string; step?: string; by?: string }): string {
   if (reason.because === "source") return `because of ${reason.step ?? "an earlier step"}`;
+  if (reason.because === "excluded") return `${reason.by ?? "the approver"} excluded it from the approval`;
   return reason.because === "dry_run" ? "a dry run changes nothing" : "its condition does not hold";
 }
 

@@ -49,7 +49,7 @@ export function outputsOf(events: RunEventShown[], until: number): Map<string, u
   return new Map(given.map(({ step, output }) => [step, output]));
 }
 
-/** The plans of all steps that there were by then: of the start, or of the fallback that was taken up, and of what results added. */
+/** The plans of all steps at that point: of the start or the fallback, of results that add steps, and of items of repeated steps. */
 export function plansOf(events: RunEventShown[], until: number): Map<string, PlannedStep> {
   const first = events[0];
   if (first?.event !== "started") return new Map();
@@ -59,7 +59,7 @@ export function plansOf(events: RunEventShown[], until: number): Map<string, Pla
     if (event.event === "fallback_started") graph = graph.fallback ?? graph;
   }
   const added = sinceFallback(events, until).flatMap((event) =>
-    event.event === "step_succeeded" ? (event.growth?.steps ?? []) : [],
+    event.event === "step_succeeded" || event.event === "step_expanded" ? (event.growth?.steps ?? []) : [],
   );
   return new Map([...graph.steps, ...added].map((plan) => [plan.id, plan]));
 }

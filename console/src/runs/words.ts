@@ -1,4 +1,4 @@
-/** How runs and steps stand, in words and tones. */
+/** Statuses of runs and steps, and their tones. */
 
 import type { RunStatus, StepStanding } from "@charter/client";
 
@@ -34,10 +34,10 @@ const STEPS: Record<StepStanding["state"], Tone> = {
   cancelled: "calm",
 };
 
-/** What runs are listed by: all that have not ended, all that have, or one status. */
-export const STANDINGS = ["open", "ended", ...(Object.keys(RUNS) as RunStatus[])] as const;
+/** Status filters of a list of runs: all that have not ended, all that have, or one status. */
+export const STATUS_FILTERS = ["open", "ended", ...(Object.keys(RUNS) as RunStatus[])] as const;
 
-/** What starts a run. */
+/** Origins of runs. */
 export const ORIGINS = ["skill", "playbook", "plan", "mission", "rollback", "analysis"] as const;
 
 const ENDED = new Set<string>(["completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"]);
@@ -45,7 +45,7 @@ const ENDED = new Set<string>(["completed", "incomplete", "failed", "rejected", 
 export const runTone = (status: RunStatus): Tone => RUNS[status] ?? "calm";
 export const stepTone = (state: StepStanding["state"]): Tone => STEPS[state] ?? "calm";
 
-/** Whether a run is over. */
+/** Whether a run has ended. */
 export const isOver = (status: RunStatus): boolean => ENDED.has(status);
 
 /** Statuses of a run that has ended without success. */
@@ -54,5 +54,5 @@ const WRONG = new Set<string>(["incomplete", "failed", "aborted", "budget_exceed
 /** Whether a run has ended without success. */
 export const isWrong = (status: RunStatus): boolean => WRONG.has(status);
 
-/** A word of the wire as people read it. */
+/** An identifier as words: `awaiting approval`. */
 export const inWords = (word: string): string => word.replaceAll("_", " ");

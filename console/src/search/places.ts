@@ -2,7 +2,8 @@
 
 import { type Charter, CharterError } from "@charter/client";
 
-import { inShort } from "~/approvals/words";
+import { callsOf } from "~/approvals/listed";
+import { summaryOf, titleOf } from "~/approvals/words";
 import { KINDS } from "~/catalogue/kinds";
 import { GROUPS } from "~/shell/screens";
 
@@ -79,13 +80,13 @@ async function requests(charter: Charter, text: string): Promise<Hit[]> {
 
 async function approvals(charter: Charter, text: string): Promise<Hit[]> {
   const { entries } = await charter.get("/v1/approvals", { params: { query: { limit: LOOKED_THROUGH } } });
-  const found = entries.filter(({ call, run_title, requested_by }) =>
-    fits(text, call.tool, run_title, requested_by, JSON.stringify(call.parameters)),
+  const found = entries.filter((approval) =>
+    fits(text, approval.run_title, approval.requested_by, ...callsOf(approval).map(({ tool, parameters }) => `${tool} ${JSON.stringify(parameters)}`)),
   );
-  return found.map(({ approval_id, call, state }) => ({
-    to: path("approvals", approval_id),
-    title: call.tool,
-    note: `${state} · ${inShort(call.parameters)}`,
+  return found.map((approval) => ({
+    to: path("approvals", approval.approval_id),
+    title: titleOf(approval),
+    note: `${approval.state} · ${summaryOf(approval)}`,
   }));
 }
 

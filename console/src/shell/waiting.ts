@@ -1,19 +1,16 @@
-/** Work that waits for a person: approvals, and runs that wait for values or for the confirmation of their plan. */
+/** Work that waits for a person: approvals, plans that wait for a confirmation, and runs that wait for values. */
 
-import type { ApprovalEntry, Page, RunSummary } from "@charter/client";
+import type { ApprovalPage, Page, RunSummary } from "@charter/client";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 
-import { isLate } from "~/approvals/words";
+import { isExpired } from "~/approvals/words";
 import { useCharter } from "~/session/session";
 
 /** Entries that are read of each kind. A badge is `99+` beyond them. */
 const MOST = 100;
 
-/** The statuses in which a run waits for a person. */
-const ASKING = ["awaiting_confirmation", "awaiting_parameters"] as const;
-
-/** Pending approvals. */
-export function useWaitingApprovals(): UseQueryResult<Page<ApprovalEntry>> {
+/** The queue of decisions: pending approvals, and plans that wait for a confirmation. */
+export function usePendingDecisions(): UseQueryResult<ApprovalPage> {
   const charter = useCharter();
   return useQuery({
     queryKey: ["approvals", "waiting"],
@@ -21,34 +18,30 @@ export function useWaitingApprovals(): UseQueryResult<Page<ApprovalEntry>> {
   });
 }
 
-/** Runs that have not started because a person has to give values or confirm the plan, newest first. */
-export function useWaitingRuns(): UseQueryResult<Page<RunSummary>> {
+/** Runs that wait for parameters, newest first. */
+export function useRunsAwaitingParameters(): UseQueryResult<Page<RunSummary>> {
   const charter = useCharter();
   return useQuery({
     queryKey: ["runs", "waiting"],
-    queryFn: async () => {
-      const read = ASKING.map((status) => charter.get("/v1/runs", { params: { query: { status, limit: MOST } } }));
-      const pages = await Promise.all(read);
-      const entries = pages.flatMap((page) => page.entries);
-      entries.sort((one, other) => other.created_at.localeCompare(one.created_at));
-      return { entries, next: pages.find(({ next }) => next !== null)?.next ?? null };
-    },
+    queryFn: () => charter.get("/v1/runs", { params: { query: { status: "awaiting_parameters", limit: MOST } } }),
   });
 }
 
-/** The count of a badge; absent where nothing waits, or where the caller may not look. */
-export function countOf<Entry>(page: Page<Entry> | undefined, waits: (entry: Entry) => boolean = () => true): string | undefined {
-  const count = page?.entries.filter(waits).length ?? 0;
+/** A count as a badge; absent if nothing waits. `next` is the cursor of a page that is not the last. */
+export function badgeOf(count: number, next: string | null | undefined): string | undefined {
   if (count === 0) return undefined;
-  return count >= MOST || (page?.next ?? null) !== null ? `${MOST - 1}+` : String(count);
+  return count >= MOST || (next ?? null) !== null ? `${MOST - 1}+` : String(count);
 }
 
 /** The badges of the navigation, by the path of their screen. */
 export function useBadges(): ReadonlyMap<string, string> {
-  const approvals = countOf(useWaitingApprovals().data, (approval) => !isLate(approval));
-  const runs = countOf(useWaitingRuns().data);
+  const decisions = usePendingDecisions().data;
+  const runs = useRunsAwaitingParameters().data;
   const badges = new Map<string, string>();
-  if (approvals !== undefined) badges.set("/approvals", approvals);
-  if (runs !== undefined) badges.set("/runs", runs);
+  const open = (decisions?.entries ?? []).filter((approval) => !isExpired(approval));
+  const waiting = badgeOf(open.length + (decisions?.confirmations ?? []).length, decisions?.next);
+  const asking = badgeOf((runs?.entries ?? []).length, runs?.next);
+  if (waiting !== undefined) badges.set("/approvals", waiting);
+  if (asking !== undefined) badges.set("/runs", asking);
   return badges;
 }
