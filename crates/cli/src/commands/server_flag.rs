@@ -89,6 +89,7 @@ fn serverless(command: &Command) -> Option<(&'static str, LocalTarget)> {
         | Command::Schedule(_)
         | Command::Approvals(_)
         | Command::Events(_)
+        | Command::Notify(_)
         | Command::Memory(_)
         | Command::Key(_)
         | Command::Credential(_)

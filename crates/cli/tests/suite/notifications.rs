@@ -94,7 +94,8 @@ fn click(user: &str, value: &str, answers: &HttpStub) -> String {
         "response_url": answers.url("/actions/1"),
         "actions": [{"action_id": "approve", "block_id": "decision", "value": value}],
     });
-    let escaped = payload.to_string().bytes().map(|byte| match byte {
+    let payload = payload.to_string();
+    let escaped = payload.bytes().map(|byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
         other => format!("%{other:02X}"),
     });

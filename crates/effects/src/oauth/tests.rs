@@ -140,7 +140,8 @@ async fn a_nonce_is_sent_where_an_id_token_is_requested() {
 async fn a_user_ends_the_session_at_the_server_and_comes_back() {
     let stub = server(tokens());
     let servers = HttpAuthorizationServers::new().unwrap();
-    let url = servers.sign_out_url(&client(&stub), "http://127.0.0.1:1/console/");
+    let client = client(&stub);
+    let url = servers.sign_out_url(&client, "http://127.0.0.1:1/console/");
     let expected = format!(
         "{}/sign-out?client_id=charter&post_logout_redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fconsole%2F",
         stub.url("")

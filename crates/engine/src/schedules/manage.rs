@@ -150,9 +150,8 @@ impl ScheduleService {
         match found.filter(|found| caller.sees(Some(&found.user_id))) {
             Some(found) => Ok(found),
             None => {
-                let seen = self
-                    .store
-                    .schedules(&caller.tenant, caller.only_own(), &newest_known());
+                let (owner, page) = (caller.only_own(), newest_known());
+                let seen = self.store.schedules(&caller.tenant, owner, &page);
                 let seen = seen.await?.entries;
                 let ids = seen.iter().map(|seen| seen.schedule_id.as_str());
                 Err(EngineError::not_found("enabled schedule", schedule).knowing(ids))

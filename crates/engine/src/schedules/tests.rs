@@ -73,9 +73,8 @@ impl Rig {
         let clock = SimulatedClock::at(at(time));
         let tools = Arc::new(Counting::default());
         let engine = replica(&store, &clock, &tools).await;
-        let registered = engine
-            .packages()
-            .register(&person("ann"), package(), Mode::Apply);
+        let ann = person("ann");
+        let registered = engine.packages().register(&ann, package(), Mode::Apply);
         registered.await.unwrap();
         Self {
             engine,
@@ -88,8 +87,8 @@ impl Rig {
 
     /// Enables the schedule `nightly` as Ann.
     async fn enable(&self, when: Value, more: Value) {
-        let order = order(when, more);
-        let enabled = self.engine.schedules().enable(&person("ann"), &order);
+        let (ann, order) = (person("ann"), order(when, more));
+        let enabled = self.engine.schedules().enable(&ann, &order);
         enabled.await.unwrap();
     }
 
@@ -295,10 +294,8 @@ async fn a_start_that_fails_is_recorded() {
     rig.enable(json!({"every_s": 3600}), json!({"parameters": {"door": 1}}))
         .await;
     let doors = PackageName::parse("doors").unwrap();
-    let removed = rig
-        .engine
-        .packages()
-        .unregister(&person("ann"), PackageScope::Tenant, &doors);
+    let (ann, packages) = (person("ann"), rig.engine.packages());
+    let removed = packages.unregister(&ann, PackageScope::Tenant, &doors);
     removed.await.unwrap();
     rig.clock.advance(HOUR).unwrap();
     rig.fire().await;

@@ -75,7 +75,7 @@ pub(crate) async fn complete(
     responses((status = 200, description = "The session", body = ref("#/components/schemas/console_session")), (status = 404, description = "The caller has another credential", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    _caller: Authenticated,
     headers: HeaderMap,
 ) -> Result<Json<ConsoleSessionView>, ApiError> {
     let origin = ConsoleOrigin::new(&state, &headers);
@@ -93,7 +93,7 @@ pub(crate) async fn show(
     responses((status = 200, description = "Where the user can sign out of the provider too, if it has such a page", body = ref("#/components/schemas/signed_out"))))]
 pub(crate) async fn end(
     State(state): State<AppState>,
-    Authenticated(_): Authenticated,
+    _caller: Authenticated,
     headers: HeaderMap,
 ) -> Result<WithCookies<1, SignedOut>, ApiError> {
     let origin = ConsoleOrigin::new(&state, &headers);

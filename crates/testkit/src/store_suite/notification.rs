@@ -116,7 +116,8 @@ pub async fn notifications_of_a_message_are_written_once(store: &dyn Store) -> O
     // The same event, read again after a restore of the outbox.
     store.put_notifications(Some(5), 6, new).await?;
     let page = PageRequest::new(None, 10);
-    let all = store.notifications(&tenant("acme")?, NotificationFilter::default(), &page);
+    let acme = tenant("acme")?;
+    let all = store.notifications(&acme, NotificationFilter::default(), &page);
     assert_eq!(all.await?.entries.len(), 3);
     Ok(())
 }

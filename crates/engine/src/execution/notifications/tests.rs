@@ -338,7 +338,8 @@ async fn an_approval_that_goes_to_the_next_group_is_announced() {
     let (_, approval) = rig.waiting().await;
     rig.work().await;
     let approvals = &rig.rig.services.approvals;
-    let handed_on = approvals.hand_on(&person("bob"), &approval.approval_id);
+    let bob = person("bob");
+    let handed_on = approvals.hand_on(&bob, &approval.approval_id);
     handed_on.await.unwrap();
     rig.work().await;
     rig.work().await;
@@ -365,7 +366,8 @@ async fn a_run_whose_call_was_rejected_is_announced_with_its_status() {
         reason: None,
     };
     let approvals = &rig.rig.services.approvals;
-    let decided = approvals.decide(&person("bob"), &approval.approval_id, say);
+    let bob = person("bob");
+    let decided = approvals.decide(&bob, &approval.approval_id, say);
     decided.await.unwrap();
     let ended = async {
         while !rested(&rig.rig, &run).await.summary.status.is_final() {
