@@ -14,6 +14,7 @@ mod local_time;
 mod messages;
 mod output;
 mod sandbox_process;
+mod screen;
 mod secrets;
 mod seed_file;
 mod telemetry;

@@ -1,7 +1,7 @@
 //! Writes to standard output: tables for people, JSON and YAML for programs, problems with a caret. All output goes
 //! through [`write`], which distinguishes a closed pipe from a failure.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, Write};
 
 use anyhow::Context;
 use charter_engine::{Problem, ProblemSeverity};
@@ -9,13 +9,11 @@ use clap::ValueEnum;
 use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table};
 use serde_json::Value;
 
-use crate::{local_time, terminal};
+use crate::local_time;
+use crate::screen::{self, has_colours, is_terminal};
 
 /// The text in place of a table without rows.
 const EMPTY: &str = "(none)";
-
-/// The variable that turns colours off (https://no-color.org).
-const NO_COLOR: &str = "NO_COLOR";
 
 /// The forms of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -71,16 +69,6 @@ pub(crate) fn print(
     line(text.trim_end())
 }
 
-/// Whether standard output is a terminal: tables then have short ids, local times and colours.
-pub(crate) fn is_terminal() -> bool {
-    std::io::stdout().is_terminal()
-}
-
-/// Whether standard output shows colours: it is a terminal, and NO_COLOR is not set.
-pub(crate) fn has_colours() -> bool {
-    is_terminal() && std::env::var_os(NO_COLOR).is_none_or(|value| value.is_empty())
-}
-
 /// A table of one row for each entry, with the named fields as columns. States that the list is empty.
 pub(crate) fn rows(entries: &Value, columns: &[&str]) -> String {
     let mut entries = entries.as_array().into_iter().flatten().peekable();
@@ -95,7 +83,7 @@ pub(crate) fn rows(entries: &Value, columns: &[&str]) -> String {
             let text = cell(field(entry, column));
             let colour = colour(column, &text);
             let shown = Cell::new(match is_terminal {
-                true => local_time::local(&text).unwrap_or_else(|| terminal::plain(&text)),
+                true => local_time::local(&text).unwrap_or_else(|| screen::plain(&text)),
                 false => text,
             });
             match colour {
@@ -136,7 +124,7 @@ pub(crate) fn fields(value: &Value) -> String {
     for (name, value) in value.as_object().into_iter().flatten() {
         let text = cell(Some(value));
         let shown = match is_terminal() {
-            true => terminal::plain(&text),
+            true => screen::plain(&text),
             false => text,
         };
         table.add_row([name.replace('_', " "), shown]);
@@ -151,7 +139,7 @@ fn plain_table() -> Table {
     if is_terminal() && !has_colours() {
         // Without the terminal, the table knows no width.
         table.force_no_tty();
-        if let Some(columns) = terminal::columns() {
+        if let Some(columns) = screen::columns() {
             table.set_width(columns);
         }
     }

@@ -1,4 +1,4 @@
-//! Progress on standard error, if it is a terminal; the width of a terminal; and foreign text made harmless for it.
+//! Progress on standard error, if it is a terminal.
 
 use std::time::Duration;
 
@@ -10,63 +10,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use crate::messages::{self, Form};
-use crate::output;
 use crate::telemetry::Telemetry;
-
-/// The width of the terminal on standard output, in columns.
-pub(crate) fn columns() -> Option<u16> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    Some(size.ws_col).filter(|columns| *columns > 0)
-}
-
-/// Replaces characters that control a terminal or reorder a line: arguments and reasons are foreign text.
-pub(crate) fn plain(text: &str) -> String {
-    let shown = text.chars().map(|character| match character {
-        '\n' => character,
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            char::REPLACEMENT_CHARACTER
-        }
-        character if character.is_control() => char::REPLACEMENT_CHARACTER,
-        character => character,
-    });
-    shown.collect()
-}
-
-/// How a line is emphasised where there are colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Emphasis {
-    Plain,
-    Strong,
-    Faint,
-    Removed,
-    Added,
-}
-
-impl Emphasis {
-    /// The terminal's code that begins the emphasis.
-    fn code(self) -> Option<&'static str> {
-        match self {
-            Self::Plain => None,
-            Self::Strong => Some("\u{1b}[1m"),
-            Self::Faint => Some("\u{1b}[2m"),
-            Self::Removed => Some("\u{1b}[31m"),
-            Self::Added => Some("\u{1b}[32m"),
-        }
-    }
-}
-
-/// Lines of foreign text for standard output, emphasised where it shows colours.
-pub(crate) fn plain_lines(lines: &[(Emphasis, String)]) -> String {
-    let coloured = output::has_colours();
-    let shown = lines.iter().map(|(emphasis, line)| {
-        let line = plain(line).replace('\n', " ");
-        match emphasis.code().filter(|_| coloured) {
-            Some(code) => format!("{code}{line}\u{1b}[0m"),
-            None => line,
-        }
-    });
-    shown.collect::<Vec<_>>().join("\n")
-}
 
 /// A spinner with a message and the elapsed time; silent if standard error is not a terminal.
 pub(crate) fn spinner(message: &str) -> ProgressBar {
@@ -120,16 +64,5 @@ pub(crate) fn start_log(filter: &str, telemetry: Option<&Telemetry>) {
         .is_err()
     {
         messages::note("warning: logging was already started");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn foreign_text_neither_controls_nor_reorders_a_terminal() {
-        let text = "a\u{1b}[2J\rb\u{9b}c\u{202e}d\ne";
-        assert_eq!(plain(text), "a\u{fffd}[2J\u{fffd}b\u{fffd}c\u{fffd}d\ne");
     }
 }

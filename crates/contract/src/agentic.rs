@@ -4,8 +4,6 @@
 pub mod error;
 
 pub mod memory;
-mod optional;
-pub mod plan;
 pub mod request;
 pub mod response;
 pub mod tool_definition;

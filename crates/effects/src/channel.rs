@@ -3,6 +3,7 @@
 
 mod email;
 mod options;
+mod settings;
 mod slack;
 mod text;
 
@@ -16,10 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::webhook::MessageId;
 
-pub use options::{
-    ChannelOptions, ChannelSetupError, ChannelTransport, ConfiguredChannels, EmailOptions,
-    SlackOptions, SmtpSecurity,
-};
+pub use options::{ChannelOptions, ChannelTransport, ConfiguredChannels};
+pub use settings::{ChannelSetupError, EmailOptions, SlackOptions, SmtpSecurity};
 pub use slack::{
     ApprovalButton, ButtonAnswer, SlackInteraction, SlackInteractionError, SlackRequest,
 };

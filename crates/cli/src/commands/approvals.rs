@@ -16,6 +16,7 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::failure::{EXIT_OK, EXIT_WAITING};
 use crate::output::{self, Format};
+use crate::screen;
 use dialogue::Dialogue;
 use find::Decision;
 
@@ -151,7 +152,7 @@ async fn dispatch(command: &Approvals, client: &Client, format: Format) -> anyho
 
 async fn show(client: &Client, found: &Decision, format: Format) -> anyhow::Result<u8> {
     let text = match format {
-        Format::Table if output::is_terminal() => card::whole(client, found).await,
+        Format::Table if screen::is_terminal() => card::whole(client, found).await,
         Format::Table | Format::Json | Format::Yaml => String::new(),
     };
     output::print(format, found.value(), |found| match text.as_str() {

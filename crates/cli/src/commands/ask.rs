@@ -10,6 +10,7 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::failure::{EXIT_OK, EXIT_WAITING};
 use crate::output::{self, Format};
+use crate::screen;
 use crate::{messages, terminal};
 
 /// Ask a question and see the answer.
@@ -78,7 +79,7 @@ async fn ask(command: &Ask, client: &Client) -> anyhow::Result<Value> {
             Some(sentence) if bar.is_hidden() => messages::note(sentence),
             Some(sentence) => bar.set_message(with_sentence(&mut told, sentence)),
             None => {
-                let shown = terminal::plain(&progress_text(event));
+                let shown = screen::plain(&progress_text(event));
                 // Milestones stay above the spinner; nothing is shown where there is no terminal.
                 if is_milestone(event) {
                     bar.println(format!("  {shown}"));

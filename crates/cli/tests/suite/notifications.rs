@@ -112,6 +112,14 @@ fn send(api: &Api, timestamp: &str, signature: &str, body: &str) -> Answer {
     api.call("POST", "/v1/slack/interactions", &headers, body)
 }
 
+/// Returns what Slack was told in answer to clicks.
+fn told_in(slack: &HttpStub) -> String {
+    let told = slack.seen().into_iter();
+    told.filter(|seen| seen.path == "/actions/1")
+        .map(|seen| seen.body["text"].to_string())
+        .collect()
+}
+
 /// A wrong signature, an old request, an unknown user, the requester, a repeat and a destructive call are refused, each
 /// with its reason, and nothing is changed; Bob's click is one decision, and the call is made once.
 #[test]
@@ -131,10 +139,8 @@ fn ruling_28_an_approval_is_decided_in_slack_once_and_by_another_person() {
     let run = waiting_run_of(&ann);
     let approval = run["approvals"][0].clone();
     let shown = buttons(&message(&slack, &approval));
-    let link = format!(
-        "https://charter.example.com/console/approvals/{}",
-        approval["approval_id"].as_str().unwrap()
-    );
+    let id = approval["approval_id"].as_str().unwrap();
+    let link = format!("https://charter.example.com/console/approvals/{id}");
     assert_eq!(shown[2]["url"], link.as_str());
     let value = shown[0]["value"].as_str().unwrap();
     let nobody = &server.api;
@@ -151,14 +157,8 @@ fn ruling_28_an_approval_is_decided_in_slack_once_and_by_another_person() {
     signed(&click("U9", value, &slack)).fails(403, "permission_denied");
     let own = signed(&click("U1", value, &slack)).fails(403, "permission_denied");
     assert!(own.contains("`ann` requested this call"), "{own}");
-    let state = || {
-        let path = format!(
-            "/v1/approvals/{}",
-            approval["approval_id"].as_str().unwrap()
-        );
-        ann.get(&path).expect(200)["state"].clone()
-    };
-    assert_eq!(state(), "pending");
+    let shown = ann.get(&format!("/v1/approvals/{id}")).expect(200);
+    assert_eq!(shown["state"], "pending");
     assert!(!service.was_called());
 
     let timestamp = now();
@@ -170,15 +170,8 @@ fn ruling_28_an_approval_is_decided_in_slack_once_and_by_another_person() {
     service.next().answer_with("{\"purged\": true}");
     settled(&ann, &run, "completed");
     assert!(!service.was_called());
-    let told = slack.seen().into_iter();
-    let told: Vec<String> = told
-        .filter(|seen| seen.path == "/actions/1")
-        .map(|seen| seen.body["text"].to_string())
-        .collect();
-    assert!(
-        told.iter().any(|text| text.contains("approved by bob")),
-        "{told:?}"
-    );
+    let told = told_in(&slack);
+    assert!(told.contains("approved by bob"), "{told}");
 
     // The message of a destructive call has only the link, and a forged button does not help.
     let path = format!("/v1/playbooks/{RAZE}/runs");

@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::optional::present;
 use crate::error_code::ErrorCode;
 use crate::ids::{ErrorId, RequestId};
+use crate::optional::present;
 use crate::schema::SchemaName;
 use crate::time::Timestamp;
 use crate::validate::Contract;

@@ -6,9 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::optional::present;
 use crate::ids::MemoryId;
 use crate::number::Integer;
+use crate::optional::present;
 use crate::schema::SchemaName;
 use crate::time::Timestamp;
 use crate::validate::{Contract, Registered};

@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::plan::{ConditionType, OnStepFailure};
 use crate::dependency::{Node, Wording, check_graph};
 use crate::for_each::ForEach;
 use crate::ids::{PipelineId, StepId, ToolDefinitionId};
 use crate::list::MAX_LIST;
 use crate::number::{Count, Positive};
 use crate::parameter::{Parameter, check_parameters};
+use crate::plan::{ConditionType, OnStepFailure};
 use crate::schema::SchemaName;
 use crate::text::{Text, Version};
 use crate::time::Timestamp;

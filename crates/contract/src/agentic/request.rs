@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::optional::present;
 use crate::ids::{RequestId, SessionId};
 use crate::number::Integer;
+use crate::optional::present;
 use crate::schema::SchemaName;
 use crate::text::Text;
 use crate::time::Timestamp;

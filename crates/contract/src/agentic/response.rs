@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::optional::present;
 use crate::ids::{RequestId, ResponseId};
 use crate::number::Integer;
+use crate::optional::present;
 use crate::schema::SchemaName;
 use crate::time::Timestamp;
 use crate::validate::Contract;

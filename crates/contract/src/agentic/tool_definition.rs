@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::optional::present;
 use crate::catalogue::tool::Tool;
 use crate::catalogue::vocabulary::PermissionLevel;
 use crate::foreign_schema::ForeignSchema;
 use crate::ids::ToolDefinitionId;
 use crate::input_schema::property_of;
 use crate::number::Integer;
+use crate::optional::present;
 use crate::parameter::{Parameter, ParameterType, check_types};
 use crate::schema::SchemaName;
 use crate::validate::Contract;

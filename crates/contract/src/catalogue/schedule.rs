@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::vocabulary::Status;
-use crate::agentic::plan::ExecutionPlan;
 use crate::bounds::{SCHEDULE_INTERVAL_S, SCHEDULE_JITTER_S, SCHEDULE_PARAMETERS};
 use crate::ids::{
     DomainId, Label, MissionTypeId, PlaybookId, RuleId, ScheduleId, SkillId, TenantId,
 };
 use crate::number::Positive;
+use crate::plan::ExecutionPlan;
 use crate::schema::SchemaName;
 use crate::severity::Severity;
 use crate::text::{ShortText, Text, Version};

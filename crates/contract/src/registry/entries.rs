@@ -9,7 +9,6 @@ use crate::agentic::file_system_operation::FileSystemOperation;
 use crate::agentic::memory::MemoryEntry;
 use crate::agentic::network_request::NetworkRequest;
 use crate::agentic::pipeline_definition::PipelineDefinition;
-use crate::agentic::plan::ExecutionPlan;
 use crate::agentic::request::AgentRequest;
 use crate::agentic::response::AgentResponse;
 use crate::agentic::session::Session;
@@ -45,6 +44,7 @@ use crate::mission::task_graph::MissionTaskGraph;
 use crate::mission::worker_result::WorkerResult;
 use crate::mission::writeback_proposal::WritebackProposal;
 use crate::package::{PackageBundle, PackageManifest, RoutingTest};
+use crate::plan::ExecutionPlan;
 use crate::schema::{Alias, Draft, Origin, SchemaEntry, of_type};
 use crate::validate::{Contract, Registered};
 

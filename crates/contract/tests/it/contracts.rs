@@ -80,7 +80,7 @@ fn typed_contract(name: SchemaName) -> Typed {
         a::error::AgentError,
         a::tool_definition::ToolDefinition,
         a::memory::MemoryEntry,
-        a::plan::ExecutionPlan,
+        charter_contract::plan::ExecutionPlan,
         a::tool_invocation::ToolInvocation,
         a::tool_result::ToolResult,
         a::session::Session,

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::bounds::PARAMETERS;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::skill::Skill;
+use charter_contract::plan::ExecutionPlan;
 use charter_contract::validate::{Contract, read_value};
 use charter_contract::violation::{MAX_VIOLATIONS, Report, pointer_segment};
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
-use super::options::{ChannelSetupError, EmailOptions, SmtpSecurity};
+use super::settings::{ChannelSetupError, EmailOptions, SmtpSecurity};
 use super::{ChannelFailure, ChannelFault, ChannelMessage};
 
 /// Keeps other programs from answering (RFC 3834).

@@ -6,6 +6,7 @@ mod interaction;
 use std::time::{Duration, SystemTime};
 
 use charter_contract::cause::chain;
+use charter_contract::charset::{self, Form};
 use charter_contract::ids::Label;
 use charter_contract::json::{self, Profile};
 use charter_contract::visible::clean;
@@ -14,7 +15,7 @@ use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::options::{ChannelSetupError, SlackOptions};
+use super::settings::{ChannelSetupError, SlackOptions};
 use super::{ChannelFailure, ChannelFault, ChannelMessage};
 use crate::http::{HttpRunner, Redirects, USER_AGENT, base, read_within};
 use crate::patience::retry_after;
@@ -213,7 +214,7 @@ impl SlackApp {
                 status if status.is_server_error() => ChannelFault::Unavailable,
                 _ => ChannelFault::Refused,
             };
-            let words = clean(&String::from_utf8_lossy(&body), ERROR);
+            let words = clean(&charset::page(&body, Form::Text, None).text, ERROR);
             Err(ChannelFailure {
                 retry_after: asked,
                 ..ChannelFailure::new(fault, format!("Slack answered {status}: {words:?}"))

@@ -102,12 +102,7 @@ impl Services {
         let skills = Arc::<SkillIndexes>::default();
         let keys = Arc::new(parts.keys(Arc::clone(&skills)));
         let agent_skills = parts.agent_skills(&reading, Arc::clone(&skills));
-        let memories = MemoryService::new(
-            parts.core.clone(),
-            Arc::clone(&keys),
-            Arc::clone(&reading.vectors),
-            settings.memories,
-        );
+        let memories = parts.memories(&reading, &keys);
         let documents = Arc::new(DocumentService::new(
             Arc::clone(&reading.catalogue),
             skills,
@@ -115,9 +110,10 @@ impl Services {
             parts.checks.clone(),
             settings.persona.clone(),
         ));
-        let tool_search =
-            ToolSearchService::new(Arc::clone(&reading.catalogue), Arc::clone(&documents));
-        let tool_search = Arc::new(tool_search);
+        let tool_search = Arc::new(ToolSearchService::new(
+            Arc::clone(&reading.catalogue),
+            Arc::clone(&documents),
+        ));
         let pins = PinService::new(
             settings.pins.clone(),
             ports.imports.clone(),
@@ -154,6 +150,15 @@ impl Services {
 }
 
 impl Parts<'_> {
+    fn memories(&self, reading: &Reading, keys: &Arc<KeyService>) -> MemoryService {
+        MemoryService::new(
+            self.core.clone(),
+            Arc::clone(keys),
+            Arc::clone(&reading.vectors),
+            self.settings.memories,
+        )
+    }
+
     fn indexes(
         &self,
         reading: &Reading,

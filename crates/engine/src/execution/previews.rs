@@ -350,14 +350,16 @@ fn result_of(run: &RunView) -> Result<Value, String> {
         }
         None => return Err("it waits for a person, or still works".to_owned()),
     }
-    let outputs = run.events.iter().filter_map(|entry| {
+    let mut outputs = run.events.iter().filter_map(|entry| {
         if let RunEvent::StepSucceeded { output, .. } = &entry.event {
             Some(output.clone())
         } else {
             None
         }
     });
-    outputs.last().ok_or_else(|| "it was skipped".to_owned())
+    outputs
+        .next_back()
+        .ok_or_else(|| "it was skipped".to_owned())
 }
 
 /// Divides a result into the present state and the state after: its fields `before` and `after`, or with names that end

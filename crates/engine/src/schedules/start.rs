@@ -1,7 +1,6 @@
 //! Starts the work of an occurrence as the schedule's user. The ids of the work follow from the occurrence, so that a
 //! repeat finds it.
 
-use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::schedule::{MissionWork, Schedule, ScheduleTiming, ScheduledWork};
@@ -9,6 +8,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{MissionId, PlaybookId, RequestId, SkillId};
 use charter_contract::json::decode_stored;
+use charter_contract::plan::ExecutionPlan;
 use charter_contract::validate::read_value;
 use charter_store::schedule::{OccurrenceRecord, ScheduleRecord};
 use serde::Deserialize as _;

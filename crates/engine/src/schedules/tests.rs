@@ -86,7 +86,7 @@ impl Rig {
     }
 
     /// Enables the schedule `nightly` as Ann.
-    async fn enable(&self, when: Value, more: Value) {
+    async fn enable(&self, when: &Value, more: &Value) {
         let (ann, order) = (person("ann"), order(when, more));
         let enabled = self.engine.schedules().enable(&ann, &order);
         enabled.await.unwrap();
@@ -134,7 +134,7 @@ fn id() -> ScheduleId {
 }
 
 /// An order for a schedule that looks at the doors.
-fn order(when: Value, more: Value) -> ScheduleOrder {
+fn order(when: &Value, more: &Value) -> ScheduleOrder {
     let mut schedule = json!({
         "schedule_id": "nightly", "title": "Nightly look", "when": when,
         "run": {"plan": {
@@ -159,7 +159,7 @@ fn at_half_past_two() -> Value {
 async fn a_nightly_schedule_fires_once_a_night_where_clocks_change() {
     for start in ["2026-03-27T12:00:00Z", "2026-10-23T12:00:00Z"] {
         let rig = Rig::at(start).await;
-        rig.enable(at_half_past_two(), json!({})).await;
+        rig.enable(&at_half_past_two(), &json!({})).await;
         for _ in 0..(3 * 24 * 2) {
             rig.clock.advance(HOUR / 2).unwrap();
             rig.fire().await;
@@ -181,8 +181,8 @@ async fn an_occurrence_starts_once_across_replicas_and_restarts() {
     let rig = Rig::at("2026-01-01T12:00:00Z").await;
     let other = replica(&rig.store, &rig.clock, &rig.tools).await;
     rig.enable(
-        json!({"every_s": 3600}),
-        json!({"missed": "run_all", "overlap": "queue"}),
+        &json!({"every_s": 3600}),
+        &json!({"missed": "run_all", "overlap": "queue"}),
     )
     .await;
     rig.clock.advance(HOUR).unwrap();
@@ -208,7 +208,7 @@ async fn an_occurrence_starts_once_across_replicas_and_restarts() {
 #[tokio::test]
 async fn missed_occurrences_are_recorded() {
     let rig = Rig::at("2026-01-01T12:00:00Z").await;
-    rig.enable(json!({"every_s": 3600}), json!({})).await;
+    rig.enable(&json!({"every_s": 3600}), &json!({})).await;
     rig.clock.advance(HOUR * 5 + HOUR / 2).unwrap();
     rig.fire().await;
     let found = rig.occurrences().await;
@@ -226,7 +226,7 @@ async fn missed_occurrences_are_recorded() {
 async fn a_paused_schedule_fires_again_after_it_is_resumed() {
     let rig = Rig::at("2026-01-01T12:00:00Z").await;
     let (schedules, ann) = (rig.engine.schedules(), person("ann"));
-    rig.enable(json!({"every_s": 3600}), json!({})).await;
+    rig.enable(&json!({"every_s": 3600}), &json!({})).await;
     schedules.pause(&ann, &id()).await.unwrap();
     rig.clock.advance(HOUR * 3).unwrap();
     rig.fire().await;
@@ -244,10 +244,10 @@ async fn a_paused_schedule_fires_again_after_it_is_resumed() {
 #[tokio::test]
 async fn a_one_off_fires_once() {
     let rig = Rig::at("2026-01-01T12:00:00Z").await;
-    let past = order(json!({"at": "2026-01-01T11:00:00Z"}), json!({}));
+    let past = order(&json!({"at": "2026-01-01T11:00:00Z"}), &json!({}));
     let refused = rig.engine.schedules().enable(&person("ann"), &past).await;
     assert_eq!(refused.unwrap_err().code, ErrorCode::InvalidRequest);
-    rig.enable(json!({"at": "2026-01-01T13:00:00Z"}), json!({}))
+    rig.enable(&json!({"at": "2026-01-01T13:00:00Z"}), &json!({}))
         .await;
     for _ in 0..3 {
         rig.clock.advance(HOUR).unwrap();
@@ -261,7 +261,7 @@ async fn a_one_off_fires_once() {
 async fn a_schedule_lends_its_access_to_nobody() {
     let rig = Rig::at("2026-01-01T12:00:00Z").await;
     let schedules = rig.engine.schedules();
-    rig.enable(json!({"every_s": 3600}), json!({})).await;
+    rig.enable(&json!({"every_s": 3600}), &json!({})).await;
     let bob = caller("bob", Role::User);
     let unseen = schedules.start_now(&bob, &id()).await.unwrap_err();
     assert_eq!(unseen.code, ErrorCode::NotFound);
@@ -277,7 +277,7 @@ async fn a_schedule_lends_its_access_to_nobody() {
 #[tokio::test]
 async fn its_registrant_has_asked_for_its_work() {
     let rig = Rig::at("2026-01-01T12:00:00Z").await;
-    rig.enable(json!({"every_s": 3600}), json!({})).await;
+    rig.enable(&json!({"every_s": 3600}), &json!({})).await;
     let schedules = rig.engine.schedules();
     schedules.start_now(&person("olga"), &id()).await.unwrap();
     let record = rig.store.schedule(&person("ann").tenant, &id()).await;
@@ -291,8 +291,11 @@ async fn its_registrant_has_asked_for_its_work() {
 #[tokio::test]
 async fn a_start_that_fails_is_recorded() {
     let rig = Rig::at("2026-01-01T12:00:00Z").await;
-    rig.enable(json!({"every_s": 3600}), json!({"parameters": {"door": 1}}))
-        .await;
+    rig.enable(
+        &json!({"every_s": 3600}),
+        &json!({"parameters": {"door": 1}}),
+    )
+    .await;
     let doors = PackageName::parse("doors").unwrap();
     let (ann, packages) = (person("ann"), rig.engine.packages());
     let removed = packages.unregister(&ann, PackageScope::Tenant, &doors);

@@ -2,13 +2,13 @@
 //!
 //! `expect` states what holds for every input that was accepted. The fuzzer reports a panic as a fault of the input.
 
-use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::bounds::JSON_ENVELOPE_LEVELS;
 use charter_contract::canonical;
 use charter_contract::json::{
     JsonLimitExceeded, Meter, Profile, decode, decode_stored, extent, extent_of, to_stored,
 };
+use charter_contract::plan::ExecutionPlan;
 use charter_contract::validate::parse;
 use serde_json::Value;
 

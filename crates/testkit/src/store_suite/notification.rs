@@ -80,9 +80,8 @@ pub async fn every_field_of_a_notification_is_stored(store: &dyn Store) -> Outco
     let page = PageRequest::new(None, 10);
     let listed = store.notifications(&new.tenant_id, NotificationFilter::default(), &page);
     let listed = listed.await?.entries;
-    let [stored] = listed.as_slice() else {
-        panic!("{listed:?}");
-    };
+    assert_eq!(listed.len(), 1);
+    let stored = &listed[0];
     let expected = NewNotification {
         due_at: at(90)?,
         ..new

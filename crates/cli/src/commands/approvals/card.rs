@@ -9,7 +9,7 @@ use super::find::Decision;
 use crate::client::Client;
 use crate::commands::encoded;
 use crate::local_time;
-use crate::terminal::{self, Emphasis};
+use crate::screen::{self, Emphasis};
 
 /// Lines of arguments, and changes of the state, that a card shows before it refers to the details.
 const BRIEF_LINES: usize = 24;
@@ -52,7 +52,7 @@ pub(super) fn card(decision: &Decision, preview: &Value, extent: Extent) -> Stri
         Decision::Approval(approval) => of_call(approval, preview, extent),
         Decision::Confirmation(run) => of_plan(run, extent),
     };
-    terminal::plain_lines(&lines)
+    screen::plain_lines(&lines)
 }
 
 fn of_call(approval: &Value, preview: &Value, extent: Extent) -> Vec<(Emphasis, String)> {

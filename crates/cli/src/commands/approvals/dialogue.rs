@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use super::card::{self, Extent};
 use super::find::{self, Decision};
-use super::queue::{self, Asked, Waiting};
+use super::queue::{self, QueueFilter, Waiting};
 use super::{Choice, Verdict, Word, decide};
 use crate::client::Client;
 use crate::failure::{self, EXIT_OK, EXIT_WAITING};
 use crate::output::{self, Format};
+use crate::screen;
 
 /// The kind of a rule that asks whether to repeat an interrupted call.
 const INTERRUPTED: &str = "interrupted";
@@ -58,7 +59,7 @@ pub(super) struct Dialogue<R> {
 impl Dialogue<()> {
     /// Whether a person can be asked: standard input and output are a terminal, and the output is for people.
     pub(super) fn is_possible(format: Format) -> bool {
-        format == Format::Table && std::io::stdin().is_terminal() && output::is_terminal()
+        format == Format::Table && std::io::stdin().is_terminal() && screen::is_terminal()
     }
 }
 
@@ -193,9 +194,9 @@ fn is_about_a_repeat(found: &Decision) -> bool {
 
 /// Shows each decision that waits, oldest first, and asks. Returns the exit code: whether anything still waits.
 pub(super) async fn decide_all(client: &Client) -> anyhow::Result<u8> {
-    let asked = Asked {
+    let asked = QueueFilter {
         state: Some("pending"),
-        ..Asked::default()
+        ..QueueFilter::default()
     };
     let mut queue = queue::all(client, asked).await?;
     queue.reverse();

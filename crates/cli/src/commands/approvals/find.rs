@@ -3,7 +3,7 @@
 use charter_contract::ids::{ApprovalId, RunId};
 use serde_json::Value;
 
-use super::queue::{self, Asked};
+use super::queue::{self, QueueFilter};
 use crate::client::Client;
 use crate::commands::encoded;
 
@@ -60,9 +60,9 @@ pub(super) async fn find(client: &Client, given: &str) -> anyhow::Result<Decisio
     }
     if given.parse::<ApprovalId>().is_err() {
         for state in [Some("pending"), None] {
-            let asked = Asked {
+            let asked = QueueFilter {
                 state,
-                ..Asked::default()
+                ..QueueFilter::default()
             };
             let queue = queue::all(client, asked).await?;
             let ids = queue.iter().map(queue::Waiting::id);
@@ -109,23 +109,6 @@ fn only<'i>(ids: impl Iterator<Item = &'i str>, given: &str) -> anyhow::Result<O
     }
 }
 
-/// The length to which all of these ids can be cut and stay distinct.
-pub(super) fn short_length<'i>(ids: impl Iterator<Item = &'i str>) -> usize {
-    /// Characters of an id that are shown at least: its prefix and eight digits.
-    const SHORTEST: usize = 12;
-    let mut sorted: Vec<&str> = ids.collect();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let shared = sorted.windows(2).map(|pair| match pair {
-        [one, other] => {
-            let both = one.bytes().zip(other.bytes());
-            both.take_while(|(a, b)| a == b).count() + 1
-        }
-        _ => 0,
-    });
-    shared.fold(SHORTEST, usize::max)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,15 +132,5 @@ mod tests {
             several.starts_with("2 ids begin with `apr-0193`, such as apr-"),
             "{several}"
         );
-    }
-
-    #[test]
-    fn short_ids_are_distinct() {
-        assert_eq!(short_length(IDS[..1].iter().copied()), 12);
-        assert_eq!(short_length(IDS[1..].iter().copied()), 12);
-        let length = short_length(IDS.into_iter());
-        assert_ne!(IDS[0][..length], IDS[1][..length]);
-        assert_eq!(IDS[0][..length - 1], IDS[1][..length - 1]);
-        assert_eq!(short_length(std::iter::empty()), 12);
     }
 }

@@ -6,11 +6,11 @@ use charter_contract::time::Timestamp;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::find;
 use crate::client::Client;
 use crate::commands::query;
 use crate::failure::{EXIT_OK, EXIT_WAITING};
 use crate::output::{self, Format};
+use crate::screen;
 
 /// The pages that are read to find an id or to decide on all.
 const MOST_PAGES: usize = 20;
@@ -60,7 +60,7 @@ impl List {
     }
 
     async fn print(&self, client: &Client, format: Format) -> anyhow::Result<Value> {
-        let asked = Asked {
+        let asked = QueueFilter {
             state: Some(&self.state),
             run: self.run.as_deref(),
             after: self.after.as_deref(),
@@ -73,7 +73,7 @@ impl List {
 
 /// The filter of a page.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Asked<'a> {
+pub(super) struct QueueFilter<'a> {
     pub(super) state: Option<&'a str>,
     pub(super) run: Option<&'a str>,
     pub(super) after: Option<&'a str>,
@@ -123,7 +123,7 @@ impl Waiting {
     }
 }
 
-async fn page(client: &Client, asked: Asked<'_>) -> anyhow::Result<Value> {
+async fn page(client: &Client, asked: QueueFilter<'_>) -> anyhow::Result<Value> {
     let asked = [
         ("state", asked.state),
         ("run_id", asked.run),
@@ -133,11 +133,11 @@ async fn page(client: &Client, asked: Asked<'_>) -> anyhow::Result<Value> {
 }
 
 /// Returns the newest entries of all pages, at most [`MOST_PAGES`], newest first.
-pub(super) async fn all(client: &Client, asked: Asked<'_>) -> anyhow::Result<Vec<Waiting>> {
+pub(super) async fn all(client: &Client, asked: QueueFilter<'_>) -> anyhow::Result<Vec<Waiting>> {
     let mut found = Vec::new();
     let mut after: Option<String> = None;
     for _ in 0..MOST_PAGES {
-        let asked = Asked {
+        let asked = QueueFilter {
             after: after.as_deref(),
             ..asked
         };
@@ -166,7 +166,7 @@ fn entries(page: &Value) -> Vec<Waiting> {
 fn table(page: &Value) -> String {
     let entries = entries(page);
     let ids = entries.iter().map(Waiting::id);
-    let length = output::is_terminal().then(|| find::short_length(ids));
+    let length = screen::is_terminal().then(|| short_length(ids));
     let rows: Vec<Value> = entries.iter().map(|entry| entry.row(length)).collect();
     let mut columns = vec!["id", "state", "decision", "run_id", "requested_by"];
     if rows.iter().any(|row| row["group"].is_string()) {
@@ -178,6 +178,23 @@ fn table(page: &Value) -> String {
         text.push_str(&format!("\n\nMore follow: --after {next}"));
     }
     text
+}
+
+/// The length to which all of these ids can be cut and stay distinct.
+fn short_length<'i>(ids: impl Iterator<Item = &'i str>) -> usize {
+    /// Characters of an id that are shown at least: its prefix and eight digits.
+    const SHORTEST: usize = 12;
+    let mut sorted: Vec<&str> = ids.collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let shared = sorted.windows(2).map(|pair| match pair {
+        [one, other] => {
+            let both = one.bytes().zip(other.bytes());
+            both.take_while(|(a, b)| a == b).count() + 1
+        }
+        _ => 0,
+    });
+    shared.fold(SHORTEST, usize::max)
 }
 
 #[cfg(test)]
@@ -217,5 +234,20 @@ mod tests {
             table(&json!({"entries": [], "confirmations": []})),
             "(none)"
         );
+    }
+
+    #[test]
+    fn short_ids_are_distinct() {
+        const IDS: [&str; 3] = [
+            "apr-01930000-0000-7000-8000-000000000001",
+            "apr-01930000-0000-7000-8000-0000000000a1",
+            "run-01930001-0000-7000-8000-000000000001",
+        ];
+        assert_eq!(short_length(IDS[..1].iter().copied()), 12);
+        assert_eq!(short_length(IDS[1..].iter().copied()), 12);
+        let length = short_length(IDS.into_iter());
+        assert_ne!(IDS[0][..length], IDS[1][..length]);
+        assert_eq!(IDS[0][..length - 1], IDS[1][..length - 1]);
+        assert_eq!(short_length(std::iter::empty()), 12);
     }
 }

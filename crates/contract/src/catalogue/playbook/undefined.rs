@@ -35,11 +35,11 @@ impl Playbook {
         let mut found = Vec::new();
         for (at, step) in self.steps.iter().enumerate() {
             let pointer = format!("/steps/{at}/parameters");
-            let place = Place::of_step(step, at);
+            let place = StepScope::of_step(step, at);
             found.extend(undefined_in(&step.parameters, &known, place, &pointer));
             if let Some(for_each) = &step.for_each {
                 let items = Map::from_iter([("items".to_owned(), for_each.items.clone())]);
-                let place = Place {
+                let place = StepScope {
                     has_item: false,
                     ..place
                 };
@@ -51,7 +51,7 @@ impl Playbook {
         for (at, rollback) in self.rollback_steps.iter().enumerate() {
             // A rollback may refer to the parameters and to all steps of the run.
             let pointer = format!("/rollback_steps/{at}/parameters");
-            let place = Place {
+            let place = StepScope {
                 step: &rollback.step_id,
                 before: self.steps.len(),
                 has_item: self.repeats(&rollback.reverses),
@@ -109,7 +109,7 @@ impl Playbook {
 
 /// The step that has parameters, and what they may refer to besides the declared parameters.
 #[derive(Clone, Copy)]
-struct Place<'p> {
+struct StepScope<'p> {
     step: &'p StepId,
     /// The steps listed before this index.
     before: usize,
@@ -117,7 +117,7 @@ struct Place<'p> {
     has_item: bool,
 }
 
-impl<'p> Place<'p> {
+impl<'p> StepScope<'p> {
     fn of_step(step: &'p PlaybookStep, at: usize) -> Self {
         Self {
             step: &step.step_id,
@@ -131,10 +131,10 @@ impl<'p> Place<'p> {
 fn undefined_in(
     parameters: &Map<String, Value>,
     known: &PlaybookNames<'_>,
-    place: Place<'_>,
+    place: StepScope<'_>,
     pointer: &str,
 ) -> Vec<Undefined> {
-    let Place {
+    let StepScope {
         step,
         before,
         has_item,

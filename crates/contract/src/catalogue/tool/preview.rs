@@ -88,7 +88,7 @@ mod tests {
     fn a_preview_is_a_dry_run_or_a_readonly_twin() {
         assert_eq!(checked(&[]), Vec::<String>::new());
         let none = ("parameters", json!([]));
-        assert_eq!(checked(&[none.clone()]), ["/preview"]);
+        assert_eq!(checked(std::slice::from_ref(&none)), ["/preview"]);
         let twin = (
             "preview",
             json!({"tool": "site.would_purge", "present": "site.show"}),

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use charter_contract::agentic::plan::OnStepFailure;
 use charter_contract::for_each::ForEach;
 use charter_contract::ids::StepId;
 use charter_contract::parameter::Parameter;
 use charter_contract::placeholder::ITEM;
+use charter_contract::plan::OnStepFailure;
 use charter_contract::violation::Report;
 use serde_json::{Map, Value};
 

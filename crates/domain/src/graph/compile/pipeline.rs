@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::agentic::pipeline_definition::{PipelineDefinition, Stage, StageCondition};
-use charter_contract::agentic::plan::{ConditionType, OnStepFailure};
 use charter_contract::parameter::{Parameter, ParameterType};
+use charter_contract::plan::{ConditionType, OnStepFailure};
 use charter_contract::violation::Report;
 
 use super::flow::{Claim, Flow, PlanStepSource, compile};

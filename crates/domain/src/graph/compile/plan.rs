@@ -1,7 +1,7 @@
 //! Compiles an execution plan (seed 003, Execution Plan Schema) with its fallback plans.
 
-use charter_contract::agentic::plan::{ConditionType, ExecutionPlan, PlanStep, StepCondition};
 use charter_contract::ids::StepId;
+use charter_contract::plan::{ConditionType, ExecutionPlan, PlanStep, StepCondition};
 use charter_contract::violation::Report;
 use serde_json::{Map, Value};
 

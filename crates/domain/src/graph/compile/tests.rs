@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use charter_contract::agentic::decision_tree::DecisionTree;
 use charter_contract::agentic::pipeline_definition::PipelineDefinition;
-use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::catalogue::Document;
 use charter_contract::ids::PackageName;
+use charter_contract::plan::ExecutionPlan;
 use charter_contract::scope::Scope;
 use charter_contract::validate::{Contract, read_value};
 use charter_contract::violation::Report;

@@ -193,7 +193,7 @@ fn a_list_without_items_has_no_outputs_and_a_wrong_list_fails_the_step() {
 fn items_that_the_list_does_not_have_are_detected() {
     let run = listed(&three(), 1, AfterFailure::RollBack);
     let at_expansion = |event: &RunEvent| matches!(event, RunEvent::StepExpanded { .. });
-    let mut journal = run.journal.clone();
+    let mut journal = run.journal;
     let expanded = journal.iter_mut().find(|(event, _)| at_expansion(event));
     let Some((RunEvent::StepExpanded { growth, .. }, _)) = expanded else {
         panic!("no items were added");

@@ -1,6 +1,7 @@
 //! A click on a button, as Slack sends it: signed, form-encoded, with JSON in it. Must not know approvals.
 
 use charter_contract::bounds::SLACK_INTERACTION_BYTES;
+use charter_contract::charset;
 use charter_contract::ids::{ApprovalId, Label};
 use charter_contract::json::{self, Profile};
 use hmac::{Hmac, KeyInit, Mac};
@@ -52,7 +53,7 @@ impl SlackRequest<'_> {
     /// # Errors
     /// [`SlackInteractionError`].
     pub fn interaction(&self) -> Result<SlackInteraction, SlackInteractionError> {
-        let text = std::str::from_utf8(self.body).map_err(|_| SlackInteractionError::Form)?;
+        let text = charset::document(self.body, None).map_err(|_| SlackInteractionError::Form)?;
         let payload = text
             .split('&')
             .find_map(|field| field.strip_prefix("payload="));
@@ -75,8 +76,9 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
         return None;
     }
     let pairs = digits.chunks(2).map(|pair| {
-        let pair = std::str::from_utf8(pair).ok()?;
-        u8::from_str_radix(pair, 16).ok()
+        let pair = pair.iter().map(|digit| char::from(*digit).to_digit(16));
+        let value = pair.collect::<Option<Vec<u32>>>()?;
+        u8::try_from(value.iter().fold(0, |value, digit| value * 16 + digit)).ok()
     });
     pairs.collect()
 }

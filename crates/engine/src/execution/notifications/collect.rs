@@ -102,7 +102,7 @@ impl NotificationService {
         let at = message.message.at;
         match message.message.topic.as_str() {
             "approval.requested" => match ApprovalEventRef::deserialize(&payload) {
-                Ok(said) => self.of_approval(tenant, said, at).await,
+                Ok(said) => self.about_approval(tenant, said, at).await,
                 Err(_) => Ok(Vec::new()),
             },
             "approval.escalated" => Ok(ApprovalEventRef::deserialize(&payload)
@@ -137,7 +137,7 @@ impl NotificationService {
         }
     }
 
-    async fn of_approval(
+    async fn about_approval(
         &self,
         tenant: &TenantId,
         said: ApprovalEventRef,

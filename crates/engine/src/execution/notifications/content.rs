@@ -109,7 +109,7 @@ impl NotificationService {
         });
         let link = self.link(&format!("approvals/{approval_id}"));
         let group = approval.escalation.group(now);
-        let content = of_approval(&approval, &found.run_title, (topic, at), group, link);
+        let content = about_approval(&approval, &found.run_title, (topic, at), group, link);
         let content = MessageContent {
             decision,
             ..content
@@ -277,7 +277,7 @@ impl NotificationService {
     }
 }
 
-fn of_approval(
+fn about_approval(
     approval: &Approval,
     run_title: &str,
     (topic, at): (NotificationTopic, Timestamp),

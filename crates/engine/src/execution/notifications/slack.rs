@@ -239,7 +239,7 @@ impl NotificationService {
                 tracing::warn!(channel = %key.channel, error = %failure, "Slack did not take an answer");
             }
             Err(_) => {
-                tracing::warn!(channel = %key.channel, "Slack did not take an answer in time")
+                tracing::warn!(channel = %key.channel, "Slack did not take an answer in time");
             }
         }
     }

@@ -7,11 +7,11 @@
 
 use charter_contract::agentic::decision_tree::DecisionTree;
 use charter_contract::agentic::pipeline_definition::PipelineDefinition;
-use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::ids::{PlanId, RunId, ToolId};
 use charter_contract::number::Positive;
 use charter_contract::parameter::Parameter;
+use charter_contract::plan::ExecutionPlan;
 use charter_contract::violation::Report;
 use charter_domain::catalogue::View;
 use charter_domain::graph::{self, CallableTools, Step, StepGraph};

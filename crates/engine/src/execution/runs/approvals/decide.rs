@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Notify;
 
-use super::confirmations::PendingConfirmation;
+use super::confirmations::{PendingConfirmation, pending_confirmations};
 use super::{RunApprovals, moved, read};
 use crate::execution::events;
 use crate::execution::events::ApprovalEventRef;
@@ -159,7 +159,7 @@ impl ApprovalService {
         };
         let is_pending = matches!(filter.state, None | Some(ApprovalState::Pending));
         let confirmations = match is_pending && page.after.is_none() {
-            true => self.confirmations(caller, run).await?,
+            true => pending_confirmations(&self.store, caller, run).await?,
             false => Vec::new(),
         };
         let page = self.store.approvals(&caller.tenant, filter, page).await?;

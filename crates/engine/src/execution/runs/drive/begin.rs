@@ -43,7 +43,7 @@ impl RunDriver<'_> {
                     effects.push(effect);
                 }
                 StepBeginning::Asks(prepared) => {
-                    asking.push(prepared);
+                    asking.push(*prepared);
                     continue;
                 }
                 // A step that cannot start may end the run or skip the steps after it.

@@ -55,7 +55,7 @@ impl RunDriver<'_> {
     /// gate denies, and without which the run fails, is refused instead: approving the others would be in vain.
     pub(super) async fn request_list(
         &mut self,
-        mut asking: Vec<Box<Prepared>>,
+        mut asking: Vec<Prepared>,
     ) -> Result<(), EngineError> {
         if asking.is_empty() {
             return Ok(());
@@ -74,7 +74,7 @@ impl RunDriver<'_> {
             }
             memory = memory.saturating_add(memory_of_fields(&prepared.call().parameters));
             if self.is_listed(&prepared, at) && memory <= LARGE_OUTPUT {
-                asking.push(prepared);
+                asking.push(*prepared);
             }
         }
         let graph = self.folded.run.graph();
@@ -89,11 +89,7 @@ impl RunDriver<'_> {
         step.is_some_and(|step| step.after_failure != AfterFailure::Continue)
     }
 
-    fn request_approval_of(
-        &mut self,
-        list: &[Box<Prepared>],
-        at: Timestamp,
-    ) -> Result<(), EngineError> {
+    fn request_approval_of(&mut self, list: &[Prepared], at: Timestamp) -> Result<(), EngineError> {
         let approval = ApprovalId::from_uuid(self.runs.ids.uuid());
         let expires_at = moments::after(at, self.runs.settings.approval_ttl);
         let mut requests: Vec<ApprovalRequest> = Vec::with_capacity(list.len());

@@ -78,6 +78,20 @@ pub(super) async fn look_at_what_is_everyones(watched: &mut Watched) -> Outcome 
             store.requests_of_ended_runs(PAGE),
         )
         .await;
+    look_at_notifications(watched).await?;
+    let hash = [TextHash([0; 32])];
+    watched
+        .look("vectors", Everyones, store.vectors("test/f32", &hash))
+        .await;
+    let without = store.memories_without_vector("test/f32", 0);
+    watched
+        .look("memories_without_vector", EveryonesInAState, without)
+        .await;
+    look_at_sweeps(watched).await
+}
+
+async fn look_at_notifications(watched: &mut Watched) -> Outcome {
+    let store = Arc::clone(&watched.store);
     let claim = NotificationClaim {
         holder: "me".to_owned(),
         now: sample::at(5)?,
@@ -88,15 +102,7 @@ pub(super) async fn look_at_what_is_everyones(watched: &mut Watched) -> Outcome 
     watched
         .look("claim_message", Everyones, store.claim_message(&claim))
         .await;
-    let hash = [TextHash([0; 32])];
-    watched
-        .look("vectors", Everyones, store.vectors("test/f32", &hash))
-        .await;
-    let without = store.memories_without_vector("test/f32", 0);
-    watched
-        .look("memories_without_vector", EveryonesInAState, without)
-        .await;
-    look_at_sweeps(watched).await
+    Ok(())
 }
 
 async fn look_at_sweeps(watched: &mut Watched) -> Outcome {

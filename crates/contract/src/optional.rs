@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer};
 
 /// Reads a present field as a `T`, for `#[serde(default, deserialize_with)]` on an `Option`; null is an error.
-pub(super) fn present<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
+pub(crate) fn present<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,

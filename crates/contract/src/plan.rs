@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::optional::present;
 use crate::dependency::{Node, Wording, check_graph};
 use crate::for_each::ForEach;
 use crate::ids::{PlanId, PlanStepId, RequestId};
 use crate::number::{Count, Positive};
+use crate::optional::present;
 use crate::schema::SchemaName;
 use crate::time::Timestamp;
 use crate::validate::Contract;
