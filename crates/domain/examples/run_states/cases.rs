@@ -10,7 +10,7 @@ use charter_domain::graph::{
     AfterFailure, Arguments, Edge, EdgeCondition, GraphParts, Retry, Step, StepAction, StepGraph,
 };
 use charter_domain::run::{RunEvent, RunPrerequisites, RunStart};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 type Made<T> = Result<T, Box<dyn Error>>;
@@ -75,6 +75,12 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
         ),
         (RunPrerequisites::default(), false, with_evidence()?),
         (RunPrerequisites::default(), false, with_fallback()?),
+        // A write for each item of a list.
+        (
+            RunPrerequisites::default(),
+            false,
+            parts(vec![for_each(write("write")?)]),
+        ),
         // A dry run whose write cannot be previewed.
         (
             RunPrerequisites::default(),
@@ -201,6 +207,17 @@ fn useful(step: Step) -> Step {
         after_failure: AfterFailure::Continue,
         ..step
     }
+}
+
+/// The step for each item of a list of one.
+fn for_each(step: Step) -> Step {
+    let action = StepAction::ForEach {
+        items: json!([0]),
+        max_items: 1,
+        concurrency: 1,
+        each: Box::new(step.action),
+    };
+    Step { action, ..step }
 }
 
 fn only_if(mut step: Step, when: &str) -> Step {

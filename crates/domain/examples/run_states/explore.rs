@@ -267,7 +267,15 @@ fn decisions(step: &StepId, state: &StepState, by: &UserId) -> Vec<Command> {
             step: step.clone(),
             approval: approval.clone(),
             by: Some(by.clone()),
-            failure: failure(ErrorKind::PermissionError),
+            failure: StepFailure {
+                code: "approval_rejected".to_owned(),
+                ..failure(ErrorKind::PermissionError)
+            },
+        },
+        Command::Exclude {
+            step: step.clone(),
+            approval: approval.clone(),
+            by: by.clone(),
         },
     ]
 }

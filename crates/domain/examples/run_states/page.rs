@@ -40,7 +40,7 @@ interrupted and is retried. A reversal stays `pending` unless the run is rolled 
 ";
 
 /// Statuses that are not outcomes, and outcomes whose wire name differs from the name of their variant.
-const STATUSES: [(&str, &str); 9] = [
+const STATUSES: [(&str, &str); 11] = [
     (
         "awaiting_parameters",
         "Mandatory parameters have no value. Nothing starts before they are given.",
@@ -65,6 +65,14 @@ const STATUSES: [(&str, &str); 9] = [
     (
         "rolling_back",
         "It ends early, and completed writes are reversed, the last one first.",
+    ),
+    (
+        "rejected",
+        "An approver rejected a call, and no write was made.",
+    ),
+    (
+        "denied",
+        "A policy or guardrail refused a call, and no write was made.",
     ),
     (
         "aborted",
