@@ -444,6 +444,17 @@ class AggregationPacket(Wire):
     """Tenant of the mission; set on storage."""
 
 
+class ApprovalChoice(Wire):
+    """An approval: the digest of the call or list that the person saw, the reason, and the chosen calls of a list."""
+
+    count: int | None = None
+    """The number of calls that remain, as the person typed it; required for a destructive list."""
+    digest: str
+    exclude: list[str] = []
+    """The steps of a list whose calls are excluded."""
+    reason: str | None = None
+
+
 class ApprovalDecision(Wire):
     """A decision: the digest of the call that the person saw, and the reason."""
 
@@ -537,6 +548,21 @@ class BudgetUsage(Wire):
     """The usage; absent if it was not reported."""
 
 
+class CallPreview(Wire):
+    """The preview of one call of a list."""
+
+    after: Any | None = None
+    """The state after the write; absent if unknown."""
+    before: Any | None = None
+    """The present state of the target; absent if unknown."""
+    note: str | None = None
+    """Why a state is unknown, or which calls of a list are left out."""
+    run_ids: list[str] | None = None
+    """The runs that made the preview."""
+    step: str
+    """The step of the call."""
+
+
 class CandidatePromotion(Wire):
     """The run on which a candidate is accepted."""
 
@@ -563,10 +589,40 @@ class CatalogueKind(Wire):
 
     documents: int
     """Number of documents in a listing of it."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "schedule", "tag_record", "evidence"] | str
     """The kind."""
     tenant_documents: int
     """Number of them that are the tenant's own."""
+
+
+class Channel(Wire):
+    """A channel of a tenant."""
+
+    channel: str
+    """Its name in the configuration."""
+    deciders: int
+    """The number of people who may decide with buttons."""
+    kind: Literal["slack", "email", "webhook"] | str
+    """Its kind."""
+    topics: list[Literal["approval.requested", "approval.expiring", "approval.escalated", "run.failed", "run.completed", "finding.new", "mission.awaiting_approval"] | str]
+    """The topics that rules send to it."""
+
+
+class ChannelList(RootModel[list[Channel]]):
+    root: list[Channel]
+
+
+class ChannelTest(Wire):
+    """The result of a test message."""
+
+    accepted: bool
+    """Whether the channel accepted it."""
+    channel: str
+    """The channel."""
+    failure: str | None = None
+    """Why it did not."""
+    message_id: str
+    """The id of the message."""
 
 
 class ConnectedAccount(Wire):
@@ -588,7 +644,7 @@ class ConnectionCode(Wire):
     iss: str | None = None
     """The issuer of the response (RFC 9207), if the server names it."""
     state: str
-    """The state of the started connection."""
+    """The state of the started request."""
 
 
 class ConnectionRequest(Wire):
@@ -610,6 +666,25 @@ class ConnectionStart(Wire):
     """Until when the connection can be completed."""
     redirect_uri: str
     """Where it sends the browser back."""
+
+
+class ConsoleSession(Wire):
+    """A console session, as its own console sees it."""
+
+    ends_at: AwareDatetime
+    """When the session ends unless it is used before."""
+    expires_at: AwareDatetime
+    """When the session ends in any case."""
+    issuer: str
+    """The issuer of the identity provider."""
+    page_token: str
+    """The token that every change must send in the header `X-Charter-Session`."""
+    signed_in_at: AwareDatetime
+    """When the user signed in."""
+    tenant: str
+    """The tenant."""
+    user: str
+    """The user who signed in."""
 
 
 class ContextModelItem(Wire):
@@ -662,7 +737,7 @@ class CoveringAction(Wire):
 
     id: str
     """Its id."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "schedule", "tag_record", "evidence"] | str
     """`skill` or `playbook`."""
     tools: list[str]
     """Its tools for the resource type."""
@@ -779,7 +854,7 @@ class DocumentChange(Wire):
     """JSON pointers of the parts that differ, for a changed document."""
     id: str
     """The document."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "schedule", "tag_record", "evidence"] | str
     """The document's kind."""
 
 
@@ -793,7 +868,7 @@ class DocumentPin(Wire):
     """`sha256:…` of its content."""
     id: str
     """The document."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "schedule", "tag_record", "evidence"] | str
     """The kind of the document."""
     package: str
     """Its package."""
@@ -808,7 +883,7 @@ class DocumentRef(Wire):
 
     id: str
     """The id."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "schedule", "tag_record", "evidence"] | str
     """The kind."""
 
 
@@ -832,7 +907,7 @@ class DocumentSummary(Wire):
     """Its id."""
     is_candidate: bool
     """Whether it was generated and is not accepted yet."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "schedule", "tag_record", "evidence"] | str
     """Its kind."""
     package: str
     """The package that registered it."""
@@ -861,7 +936,7 @@ class DocumentVersionChange(Wire):
     """JSON pointers of the parts that differ, for a changed document."""
     id: str
     """The document."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "schedule", "tag_record", "evidence"] | str
     """The document's kind."""
 
 
@@ -952,6 +1027,17 @@ class EnvironmentAccess(Wire):
     """Time of the access."""
     value: str | None = None
     """Value for `set`."""
+
+
+class EscalationStep(Wire):
+    """A group of approvers, from the time at which it may decide."""
+
+    from_: AwareDatetime = Field(..., alias="from")
+    """When its turn begins."""
+    group: str
+    """The group's name."""
+    users: list[str]
+    """Its members."""
 
 
 class Event(Wire):
@@ -1533,6 +1619,30 @@ class Finding(Wire):
     """Severity of the finding."""
     skill_id: str
     """Skill that contains the rule."""
+
+
+class FindingCount(Wire):
+    """The number of an answer's findings of one severity."""
+
+    findings: int
+    """The number of findings."""
+    severity: Literal["critical", "high", "medium", "low", "info"] | str
+    """The severity."""
+
+
+class FindingEventRef(Wire):
+    """The data of an event about findings of a schedule that changed since the previous occurrence."""
+
+    count: int
+    """Their number."""
+    domain: str | None
+    """The domain of the schedule."""
+    occurrence: str
+    """The occurrence, whose report has the findings."""
+    schedule_id: str
+    """The schedule."""
+    severity: Literal["critical", "high", "medium", "low", "info"] | str
+    """The highest severity among them."""
 
 
 class GateExplainRequest(Wire):
@@ -2588,6 +2698,51 @@ class NewMemory(Wire):
     """Its visibility."""
 
 
+class Notification(Wire):
+    """One event for one channel."""
+
+    attempts: int
+    """Finished attempts."""
+    channel: str
+    """The channel."""
+    created_at: AwareDatetime
+    """When the event happened."""
+    detail: str | None = None
+    """The last failure, or why it was not sent."""
+    due_at: AwareDatetime | None = None
+    """When it may be sent next; absent if it is settled."""
+    message_id: str | None = None
+    """The id of its message, which a digest shares."""
+    notification_id: str
+    """Its id."""
+    settled_at: AwareDatetime | None = None
+    """When it was settled."""
+    state: Literal["pending", "delivered", "skipped", "failed"] | str
+    """Whether it was sent."""
+    topic: Literal["approval.requested", "approval.expiring", "approval.escalated", "run.failed", "run.completed", "finding.new", "mission.awaiting_approval"] | str
+    """The topic."""
+
+
+class NotificationPage(Wire):
+    """One page of notifications."""
+
+    entries: list[Notification]
+    """Newest first."""
+    next: str | None
+    """Cursor to the next page."""
+
+
+class OccurrenceEventRef(Wire):
+    """The data of an event about an occurrence of a schedule."""
+
+    occurrence: str
+    """The occurrence."""
+    schedule_id: str
+    """The schedule."""
+    state: Literal["waiting", "started", "ended", "skipped", "missed", "failed"] | str
+    """Its state."""
+
+
 class OpenRisk(Wire):
     """A risk without a remediation."""
 
@@ -2746,6 +2901,19 @@ class PayloadAbsence(Wire):
     """Whether the payload was removed permanently or withheld from this reader."""
 
 
+class PendingConfirmation(Wire):
+    """A run whose plan waits for a person's confirmation. `GET /v1/runs/{id}` has the plan and its digest."""
+
+    requested_at: AwareDatetime
+    """When the run was created."""
+    requested_by: str | None
+    """The owner of the run, if known."""
+    run_id: str
+    """The run."""
+    run_title: str
+    """The run's title."""
+
+
 class PipelineDefinitionErrorHandling(Wire):
     """Handling of failures."""
 
@@ -2810,6 +2978,17 @@ class PipelineDefinitionStageCondition(Wire):
     """Type of the condition."""
 
 
+class PipelineDefinitionStageForEach(Wire):
+    """Repeats the stage for each item of a list. Its output is the list of the items' outputs."""
+
+    concurrency: int | None = None
+    """Maximum number of items that run at the same time; 1 when absent, so that they run in sequence."""
+    items: Any
+    """The list: a placeholder such as `${step_1.groups}` or `${user.names}`, or a list of values."""
+    max_items: int | None = None
+    """Maximum number of items; a longer list fails the step."""
+
+
 class PipelineDefinitionStageRetry(Wire):
     """Retry policy."""
 
@@ -2826,6 +3005,8 @@ class PipelineDefinitionStage(Wire):
     """Condition for the stage to run."""
     dependencies: list[str] | None = None
     """Ids of the stages that must complete first."""
+    for_each: PipelineDefinitionStageForEach | None = None
+    """Repeats the stage for each item of a list. Its output is the list of the items' outputs."""
     id: str
     """Id of the stage, unique within the pipeline."""
     name: str | None = None
@@ -3029,9 +3210,22 @@ class PlaybookScript(Wire):
     """Step that the script implements or reverses."""
 
 
+class PlaybookStepForEach(Wire):
+    """Repeats the step for each item of a list (this project). Its output is the list of the items' outputs."""
+
+    concurrency: int | None = None
+    """Maximum number of items that run at the same time; 1 when absent, so that they run in sequence."""
+    items: Any
+    """The list: a placeholder such as `${step_1.groups}` or `${user.names}`, or a list of values."""
+    max_items: int | None = None
+    """Maximum number of items; a longer list fails the step."""
+
+
 class PlaybookStep(Wire):
     """A step of a playbook."""
 
+    for_each: PlaybookStepForEach | None = None
+    """Repeats the step for each item of a list (this project). Its output is the list of the items' outputs."""
     name: str | None = None
     """Display name."""
     on_failure: Literal["stop", "rollback", "skip", "continue"] = "stop"
@@ -3518,6 +3712,29 @@ class ReplayDivergence(Wire):
     """The difference."""
 
 
+class ReportItem(Wire):
+    """An item of a report: one finding (000 §2.14 `report_item_id`)."""
+
+    change: Literal["new", "unchanged", "resolved"]
+    """How it compares with the previous occurrence."""
+    evidence_ids: list[str]
+    """The evidence records that support it."""
+    finding_id: str
+    """The finding."""
+    report_item_id: str
+    """Id of the item."""
+    resource_id: str
+    """Id of the resource in its own system."""
+    resource_type: str
+    """Type of the resource."""
+    rule_id: str
+    """Rule that produced it."""
+    severity: Literal["critical", "high", "medium", "low", "info"] | str
+    """Its severity."""
+    skill_id: str
+    """Skill that contains the rule."""
+
+
 class ReportedResult(Wire):
     """A person's report that an interrupted call happened."""
 
@@ -3577,8 +3794,37 @@ class RequestEventRef(Wire):
     """The response with the run's result."""
     run_id: str
     """The run that made the request's change."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """How the run ended."""
+
+
+class RequestSummary(Wire):
+    """A request in a list."""
+
+    created_at: AwareDatetime
+    """When it was received."""
+    error_code: str | None
+    """The code of the failure."""
+    findings: list[FindingCount]
+    """The findings of the answer by severity, the worst first."""
+    input: str
+    """The first characters of its text."""
+    outcome: str | None
+    """The first characters of the answer, or the message of the failure."""
+    request_id: str
+    """Its id."""
+    result_status: str | None
+    """The status with which that run ended."""
+    run_ids: list[str]
+    """The runs by its verdict, the run of a change included; none before it is routed."""
+    session_id: str | None
+    """Its session."""
+    state: Literal["open", "answered", "failed"]
+    """How far it is."""
+    updated_at: AwareDatetime
+    """When it last changed."""
+    user_id: str
+    """The user who sent it."""
 
 
 class RequestTags(Wire):
@@ -3776,7 +4022,7 @@ class RoutedCandidate(Wire):
     """The ranking score within this query."""
     id: str
     """Its id."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "schedule", "tag_record", "evidence"] | str
     """Its kind."""
     lexical: float
     """Words in common, weighted."""
@@ -3847,7 +4093,7 @@ class RunEventRef(Wire):
 
     run_id: str
     """The run."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """Its status now."""
 
 
@@ -3897,7 +4143,7 @@ class RunReplay(Wire):
     """The run."""
     state_digest: str | None = None
     """Digest of the whole state: equal for equal journals."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str | None = (
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str | None = (
         None
     )
     """The run's status after them, or before the first invalid event; absent if that is the first event."""
@@ -3910,7 +4156,7 @@ class RunSummary(Wire):
     """When it was created."""
     run_id: str
     """Its id."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """The status: `working`, `awaiting_approval`, `completed` and so on."""
     title: str
     """The run's title, which names its origin."""
@@ -3927,6 +4173,180 @@ class SaltedPayload(Wire):
     """32 bytes in hexadecimal."""
     text: str
     """The payload."""
+
+
+class ScheduleRun(Wire):
+    """A registered skill."""
+
+    skill: str
+
+
+class ScheduleRun1(Wire):
+    """A registered playbook. A trigger by findings only proposes it: its run waits for a person's confirmation."""
+
+    playbook: str
+
+
+class ScheduleRun2(Wire):
+    """An execution plan (003 Execution Plan Schema). Each occurrence is a request of its own."""
+
+    plan: dict[str, Any]
+
+
+class ScheduleRun3Mission(Wire):
+    """A mission that a schedule starts."""
+
+    goal: str
+    """The goal."""
+    mission_type: str | None = None
+    """The mission type; `general` when absent."""
+    offline: bool = False
+    """Whether the offline provider answers for the roles, so that no model is asked."""
+    requested_outputs: list[str] | None = None
+    """Requested outputs; those of its type when empty."""
+
+
+class ScheduleRun3(Wire):
+    """A mission."""
+
+    mission: ScheduleRun3Mission
+    """A mission that a schedule starts."""
+
+
+class ScheduleWhenCron(Wire):
+    """The times of a cron expression."""
+
+    expression: str
+    """Five fields: minute, hour, day of the month, month, day of the week: `0 2 * * MON-FRI`."""
+    time_zone: str
+    """Time zone of the expression, by its IANA name: `Europe/Paris`."""
+
+
+class ScheduleWhen(Wire):
+    """At the times of a cron expression."""
+
+    cron: ScheduleWhenCron
+    """The times of a cron expression."""
+
+
+class ScheduleWhen1(Wire):
+    """At a fixed interval in seconds, counted from the time when the schedule was enabled."""
+
+    every_s: int
+
+
+class ScheduleWhen2(Wire):
+    """Once."""
+
+    at: AwareDatetime
+
+
+class ScheduleWhen3Webhook(Wire):
+    """A trigger by signed webhooks (Standard Webhooks)."""
+
+    types: list[str] = []
+    """Accepted values of the body's `type`; any body when empty."""
+
+
+class ScheduleWhen3(Wire):
+    """When a signed webhook arrives."""
+
+    webhook: ScheduleWhen3Webhook
+    """A trigger by signed webhooks (Standard Webhooks)."""
+
+
+class ScheduleWhen4Finding(Wire):
+    """A trigger by new findings."""
+
+    domain: str | None = None
+    """Only findings of skills of this domain."""
+    min_severity: Literal["critical", "high", "medium", "low", "info"] | None = None
+    """Only findings of at least this severity."""
+    resource_type: str | None = None
+    """Only findings about resources of this type."""
+    rule: str | None = None
+    """Only findings of this rule."""
+    schedule: str | None = None
+    """Only findings of this schedule."""
+    skill: str | None = None
+    """Only findings of this skill."""
+
+
+class ScheduleWhen4(Wire):
+    """When a schedule of the tenant finds something new that matches."""
+
+    finding: ScheduleWhen4Finding
+    """A trigger by new findings."""
+
+
+class Schedule(Wire):
+    """A schedule, or a trigger."""
+
+    created_at: AwareDatetime | None = None
+    """Time of the first registration."""
+    description: str = ""
+    """Purpose of the schedule."""
+    domain: str | None = None
+    """Domain of the schedule."""
+    jitter_s: int | None = None
+    """Longest random delay of a start, in seconds. The delay of an occurrence is the same on each server."""
+    missed: Literal["run_once", "skip", "run_all"] = "run_once"
+    """The treatment of occurrences that passed while no server was running."""
+    overlap: Literal["skip", "queue", "allow"] = "skip"
+    """The treatment of an occurrence while work of an earlier one is unfinished."""
+    parameters: dict[str, Any] = {}
+    """Values of parameters, exact: they contain no placeholders."""
+    parameters_from: dict[str, str] | None = None
+    """Parameters whose values are in the event of a trigger, each with a JSON pointer into it: `/data/bucket`."""
+    run: ScheduleRun | ScheduleRun1 | ScheduleRun2 | ScheduleRun3
+    """The work that it starts."""
+    schedule_id: str
+    """Id of the schedule."""
+    status: Literal["active", "inactive"] = "active"
+    """Status in the catalogue."""
+    tenant_id: str | None = None
+    """Tenant of the schedule; absent for a global one."""
+    title: str
+    """Title."""
+    updated_at: AwareDatetime | None = None
+    """Time of the last registration."""
+    version: str | None = None
+    """Version of the document."""
+    when: ScheduleWhen | ScheduleWhen1 | ScheduleWhen2 | ScheduleWhen3 | ScheduleWhen4
+    """When it fires."""
+
+
+class ScheduleEventRef(Wire):
+    """The data of an event about a schedule."""
+
+    by: str
+    """The user who changed it."""
+    schedule_id: str
+    """The schedule."""
+
+
+class ScheduleReport(Wire):
+    """The report of an occurrence: its items, new ones first, then unchanged and resolved ones."""
+
+    items: list[ReportItem]
+    """Items."""
+    new: int
+    """Number of new findings."""
+    omitted: int
+    """Findings that are not among the items, because a report keeps `SCHEDULE_REPORT_ITEMS`."""
+    resolved: int
+    """Number of resolved findings."""
+    unchanged: int
+    """Number of unchanged findings."""
+
+
+class ScheduleRequest(Wire):
+    """A request to enable a schedule: the id of a registered one, or a definition."""
+
+    schedule: dict[str, Any] | None = None
+    """A definition that is in no package."""
+    schedule_id: str | None = None
+    """Id of a schedule in the catalogue."""
 
 
 class SchemaSummary(Wire):
@@ -3995,6 +4415,40 @@ class SessionView(Wire):
     """Its id."""
     turns: list[SessionTurn]
     """Its newest turns, oldest first."""
+
+
+class SignInProvider(Wire):
+    """An identity provider at which users sign in."""
+
+    issuer: str
+    """Its issuer, by which a sign-in names it."""
+    label: str
+    """Its name for users."""
+
+
+class SignInRequest(Wire):
+    """A request to sign in."""
+
+    issuer: str | None = None
+    """The issuer of the identity provider; may be absent if there is only one."""
+
+
+class SignInStart(Wire):
+    """A started sign-in."""
+
+    authorization_url: str
+    """The page of the identity provider on which the user signs in."""
+    expires_at: AwareDatetime
+    """Until when the sign-in can be completed."""
+    redirect_uri: str
+    """Where it sends the browser back."""
+
+
+class SignedOut(Wire):
+    """An ended session."""
+
+    sign_out_url: str | None = None
+    """Where the user can end the session at the identity provider too, if it has such an address."""
 
 
 class SingleLensSearch(Wire):
@@ -4226,7 +4680,11 @@ class SkillSearch(Wire):
 class SkipReason(Wire):
     """The reason why a step does not start."""
 
-    because: Literal["condition", "dry_run", "source"] | str
+    approval: str | None = None
+    """The approval's id."""
+    because: Literal["condition", "dry_run", "excluded", "source"] | str
+    by: str | None = None
+    """The approver."""
     step: str | None = None
     """The earlier step."""
 
@@ -4240,6 +4698,15 @@ class SkippedLensFile(Wire):
     """Why."""
 
 
+class SlackDecision(Wire):
+    """The result of an interaction in Slack."""
+
+    approval_id: str | None = None
+    """The approval; absent if the interaction was only a link."""
+    state: str | None = None
+    """Its state now."""
+
+
 class SpellingCorrection(Wire):
     """A corrected word."""
 
@@ -4247,6 +4714,24 @@ class SpellingCorrection(Wire):
     """The correction."""
     typed: str
     """The typed word."""
+
+
+class StartedWorkStartedWork(Wire):
+    """A request that a skill answers."""
+
+    request: str
+
+
+class StartedWorkStartedWork1(Wire):
+    """A run of a playbook or plan."""
+
+    run: str
+
+
+class StartedWorkStartedWork2(Wire):
+    """A mission."""
+
+    mission: str
 
 
 class StepBranch(Wire):
@@ -4280,6 +4765,17 @@ class StepFailure(Wire):
     """The message for people; no secrets, no paths."""
     retryable: bool
     """Whether the same call may succeed later."""
+
+
+class StepItem(Wire):
+    """One item of a list for whose items a step is repeated."""
+
+    number: int
+    """The position of the item, from 1."""
+    of: str
+    """The repeated step."""
+    value: Any
+    """The item."""
 
 
 class StepRetry(Wire):
@@ -4555,6 +5051,21 @@ class ToolParameter(Wire):
     """
 
 
+class ToolPreview(Wire):
+    """Preview of a write, which its approval shows (this project)."""
+
+    present: str | None = None
+    """
+    Readonly tool that reads the present state, called likewise. When absent, the result of the preview holds both
+    states, in fields named `before` and `after` or with names that end so.
+    """
+    tool: str | None = None
+    """
+    Readonly tool that computes what the write would change, called with those of its arguments that the tool
+    declares. When absent, the write itself is called with `dry_run: true`.
+    """
+
+
 class ToolRateLimit(Wire):
     """Rate limit (003 Tool Definition Schema)."""
 
@@ -4611,6 +5122,8 @@ class Tool(Wire):
     """Parameters: a flat list, which is a shorthand for `input_schema`."""
     permission_level: Literal["user", "system", "admin"] = "user"
     """Permission level that a caller needs (003 Tool Definition Schema)."""
+    preview: ToolPreview | None = None
+    """Preview of a write, which its approval shows (this project)."""
     provider: str
     """Provider of the service: `aws`."""
     rate_limit: ToolRateLimit | None = None
@@ -4794,6 +5307,13 @@ class Violation(Wire):
     """Suggested replacement, if there is a likely one."""
 
 
+class WebhookReceipt(Wire):
+    """The answer to an accepted webhook."""
+
+    status: str
+    """`accepted`, `repeated` for an id that was received before, or `ignored` for another `type` of body."""
+
+
 class WorkerResultCitation(Wire):
     """A source of a result."""
 
@@ -4950,107 +5470,37 @@ class AgentSkillWriteResult(Wire):
     """Warnings about it."""
 
 
-class Approval(Wire):
-    """An approval."""
+class ApprovalEscalation(Wire):
+    """The groups of an approval, in their order, and how many of their turns were announced."""
 
-    approval_id: str
-    """Its id."""
-    call: ExactCall
-    """The call to approve."""
+    announced: int
+    """The number of groups whose turn was announced."""
+    steps: list[EscalationStep]
+    """The groups; empty if every approver of the tenant may decide."""
+
+
+class ApprovalListRemainder(Wire):
+    """The part of a list that an approver did not exclude."""
+
     digest: str
-    """The digest that the decision is bound to."""
-    expires_at: AwareDatetime
-    """The time at which the approval lapses, decided or not."""
-    four_eyes: bool
-    """Whether the approver must differ from the requesters."""
-    requested_at: AwareDatetime
-    """The time of the request."""
-    requested_by: str
-    """The user on whose behalf the run acts."""
-    requesters: list[str] | None = None
-    """The users that started the run, chose its arguments or confirmed it, and the makers of their keys."""
-    rules: list[RuleResult]
-    """The rules that require approval."""
-    tenant_id: str
-    """The owning tenant."""
-    at: AwareDatetime | None = None
-    """The time of the decision."""
-    by: str | None = None
-    """The user that decided."""
-    makers: list[str] | None = None
-    """The makers of the API key that was used to decide."""
-    reason: str | None = None
-    """The reason, in the user's words."""
-    reported_result: ReportedResult | None = None
-    """The report that the call happened already. Absent if the call itself was approved."""
-    state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
+    """The digest of the calls that remain."""
+    excluded: list[str]
+    """The steps whose calls do not happen."""
 
 
-class ApprovalAgreement(Wire):
-    """An approval of the call, or a report that it happened."""
+class ApprovalPreview(Wire):
+    """The preview of an approval: the effect of its call, or of each call of its list."""
 
-    at: AwareDatetime
-    """The time of the decision."""
-    by: str
-    """The user that decided."""
-    makers: list[str] | None = None
-    """The makers of the API key that was used to decide."""
-    reason: str | None = None
-    """The reason, in the user's words."""
-    reported_result: ReportedResult | None = None
-    """The report that the call happened already. Absent if the call itself was approved."""
-
-
-class ApprovalEntry(Wire):
-    """An approval with the title of its run."""
-
-    approval_id: str
-    """Its id."""
-    call: ExactCall
-    """The call to approve."""
-    can_approve: bool
-    """
-    Whether the caller may approve it: the caller decides on approvals and, if four eyes are required, did not
-    request it.
-    """
-    digest: str
-    """The digest that the decision is bound to."""
-    expires_at: AwareDatetime
-    """The time at which the approval lapses, decided or not."""
-    four_eyes: bool
-    """Whether the approver must differ from the requesters."""
-    requested_at: AwareDatetime
-    """The time of the request."""
-    requested_by: str
-    """The user on whose behalf the run acts."""
-    requesters: list[str] | None = None
-    """The users that started the run, chose its arguments or confirmed it, and the makers of their keys."""
-    rules: list[RuleResult]
-    """The rules that require approval."""
-    run_title: str
-    """The title of the run that waits for it."""
-    tenant_id: str
-    """The owning tenant."""
-    at: AwareDatetime | None = None
-    """The time of the decision."""
-    by: str | None = None
-    """The user that decided."""
-    makers: list[str] | None = None
-    """The makers of the API key that was used to decide."""
-    reason: str | None = None
-    """The reason, in the user's words."""
-    reported_result: ReportedResult | None = None
-    """The report that the call happened already. Absent if the call itself was approved."""
-    state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
-
-
-class ApprovalPage(Wire):
-    """One page of approvals."""
-
-    entries: list[ApprovalEntry]
-    """Newest first."""
-    next: str | None
-    """Cursor to the next page."""
+    after: Any | None = None
+    """The state after the write; absent if unknown."""
+    before: Any | None = None
+    """The present state of the target; absent if unknown."""
+    calls: list[CallPreview] | None = None
+    """The calls of a list, in the order of the plan."""
+    note: str | None = None
+    """Why a state is unknown, or which calls of a list are left out."""
+    run_ids: list[str] | None = None
+    """The runs that made the preview."""
 
 
 class AssignmentBrief(Wire):
@@ -5159,7 +5609,7 @@ class DependencyNode(Wire):
     """The document; null if it does not exist."""
     id: str
     """Its id."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "schedule", "tag_record", "evidence"] | str
     """Its kind."""
     side: Literal["needs", "needed_by"]
     """Whether it is a dependency or a dependent of the root."""
@@ -5205,6 +5655,29 @@ class DocumentPage(Wire):
     """The documents, by id."""
     next: str | None
     """The id after which the next page starts."""
+
+
+class EnabledSchedule(Wire):
+    """An enabled schedule."""
+
+    definition: Schedule
+    """The definition, as it was enabled."""
+    enabled_at: AwareDatetime
+    """When it was enabled."""
+    hook_path: str | None = None
+    """The path at which webhooks start it."""
+    is_outdated: bool
+    """Whether the catalogue has another definition now. It takes effect when a user enables the schedule again."""
+    next_at: AwareDatetime | None
+    """The next occurrence by time, without its jitter."""
+    schedule_id: str
+    """Its id."""
+    state: Literal["active", "paused"] | str
+    """Whether it fires."""
+    title: str
+    """Its title."""
+    user: str
+    """The user who enabled it, with whose rights it runs."""
 
 
 class EvidenceEntry(Wire):
@@ -5665,6 +6138,31 @@ class Neighbour(Wire):
     """The node."""
 
 
+class NewSchedule(Wire):
+    """An enabled schedule, with the secret of its webhooks."""
+
+    definition: Schedule
+    """The definition, as it was enabled."""
+    enabled_at: AwareDatetime
+    """When it was enabled."""
+    hook_path: str | None = None
+    """The path at which webhooks start it."""
+    is_outdated: bool
+    """Whether the catalogue has another definition now. It takes effect when a user enables the schedule again."""
+    next_at: AwareDatetime | None
+    """The next occurrence by time, without its jitter."""
+    schedule_id: str
+    """Its id."""
+    secret: str | None = None
+    """The secret that signs its webhooks: `whsec_…`. It is shown once."""
+    state: Literal["active", "paused"] | str
+    """Whether it fires."""
+    title: str
+    """Its title."""
+    user: str
+    """The user who enabled it, with whose rights it runs."""
+
+
 class PackageProblem(Wire):
     """One problem with its location."""
 
@@ -5742,6 +6240,15 @@ class QuotaUsage(Wire):
 
 class RelatedMemories(RootModel[list[RelatedMemory]]):
     root: list[RelatedMemory]
+
+
+class RequestPage(Wire):
+    """One page of requests."""
+
+    entries: list[RequestSummary]
+    """Newest first."""
+    next: str | None
+    """Cursor to the next page."""
 
 
 class ResolvedGuardrail(Wire):
@@ -5878,8 +6385,61 @@ class RunPrerequisites(Wire):
     """The reasons why words of the request yield no value of a missing parameter, by name."""
 
 
+class ScheduleOccurrence(Wire):
+    """An occurrence of a schedule."""
+
+    due_at: AwareDatetime
+    """Its time, or that of its event."""
+    note: str | None = None
+    """Why it did not start, or how its work ended."""
+    occurrence: str
+    """Its key within the schedule: its time, or the id of its event."""
+    report: ScheduleReport | None = None
+    """Its findings, compared with the previous occurrence. Listings have the numbers without the items."""
+    schedule_id: str
+    """The schedule."""
+    start_at: AwareDatetime
+    """When it starts: its time with the jitter."""
+    state: Literal["waiting", "started", "ended", "skipped", "missed", "failed"] | str
+    """Its state."""
+    updated_at: AwareDatetime
+    """The latest change."""
+    work: (
+        StartedWorkStartedWork
+        | StartedWorkStartedWork1
+        | StartedWorkStartedWork2
+        | None
+    ) = None
+    """The started work."""
+
+
+class ScheduleOccurrencePage(Wire):
+    """One page of occurrences."""
+
+    entries: list[ScheduleOccurrence]
+    """Latest first."""
+    next: str | None
+    """The cursor of the next page; absent on the last one."""
+
+
+class SchedulePage(Wire):
+    """One page of schedules."""
+
+    entries: list[EnabledSchedule]
+    """Latest enabled first."""
+    next: str | None
+    """The cursor of the next page; absent on the last one."""
+
+
 class SchemaList(RootModel[list[SchemaSummary]]):
     root: list[SchemaSummary]
+
+
+class SignInOptions(Wire):
+    """The ways to sign in to the console."""
+
+    providers: list[SignInProvider]
+    """The identity providers; none if users need an API key."""
 
 
 class SkillInForce(Wire):
@@ -5897,9 +6457,17 @@ class StepAction(Wire):
 
     branches: list[StepBranch] | None = None
     """The branches, in order of evaluation."""
-    do: Literal["call", "choose", "conclude"] | str
+    concurrency: int | None = None
+    """The maximum number of items that run at the same time."""
+    do: Literal["call", "choose", "conclude", "for_each"] | str
+    each: StepAction | None = None
+    """The call of each item."""
     exact: bool | None = None
     """Whether `${…}` in the parameters is plain text instead of a reference."""
+    items: Any | None = None
+    """The list, with references."""
+    max_items: int | None = None
+    """The maximum number of items."""
     otherwise: str | None = None
     """The step to run if no branch matches."""
     output: Any | None = None
@@ -6034,6 +6602,134 @@ class AgentSkillImportResult(Wire):
     """Existing skills that did not change."""
 
 
+class Approval(Wire):
+    """An approval."""
+
+    approval_id: str
+    """Its id."""
+    call: ExactCall
+    """The call to approve, or the first of several."""
+    destructive: bool | None = None
+    """Whether the calls belong to a destructive playbook: to approve a list, a person types the number of its calls."""
+    digest: str
+    """The digest that the decision is bound to: of the call, or of the whole list."""
+    escalation: ApprovalEscalation | None = None
+    """The groups that may approve, one after the other."""
+    expires_at: AwareDatetime
+    """The time at which the approval lapses, decided or not."""
+    four_eyes: bool
+    """Whether the approver must differ from the requesters."""
+    list_: list[ExactCall] | None = Field(None, alias="list")
+    """All calls to approve, in the order of the plan, if there are several."""
+    requested_at: AwareDatetime
+    """The time of the request."""
+    requested_by: str
+    """The user on whose behalf the run acts."""
+    requesters: list[str] | None = None
+    """The users that started the run, chose its arguments or confirmed it, and the makers of their keys."""
+    rules: list[RuleResult]
+    """The rules that require approval."""
+    tenant_id: str
+    """The owning tenant."""
+    at: AwareDatetime | None = None
+    """The time of the decision."""
+    by: str | None = None
+    """The user that decided."""
+    makers: list[str] | None = None
+    """The makers of the API key that was used to decide."""
+    reason: str | None = None
+    """The reason, in the user's words."""
+    remainder: ApprovalListRemainder | None = None
+    """The part of a list that was approved. Absent if all of it was."""
+    reported_result: ReportedResult | None = None
+    """The report that the call happened already. Absent if the call itself was approved."""
+    state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
+
+
+class ApprovalAgreement(Wire):
+    """An approval of the call, or a report that it happened."""
+
+    at: AwareDatetime
+    """The time of the decision."""
+    by: str
+    """The user that decided."""
+    makers: list[str] | None = None
+    """The makers of the API key that was used to decide."""
+    reason: str | None = None
+    """The reason, in the user's words."""
+    remainder: ApprovalListRemainder | None = None
+    """The part of a list that was approved. Absent if all of it was."""
+    reported_result: ReportedResult | None = None
+    """The report that the call happened already. Absent if the call itself was approved."""
+
+
+class ApprovalEntry(Wire):
+    """An approval with the title of its run."""
+
+    approval_id: str
+    """Its id."""
+    call: ExactCall
+    """The call to approve, or the first of several."""
+    can_approve: bool
+    """
+    Whether the caller may approve it now: the caller decides on approvals, did not request it if four eyes are
+    required, and is in a group whose turn has come if there are groups.
+    """
+    destructive: bool | None = None
+    """Whether the calls belong to a destructive playbook: to approve a list, a person types the number of its calls."""
+    digest: str
+    """The digest that the decision is bound to: of the call, or of the whole list."""
+    escalation: ApprovalEscalation | None = None
+    """The groups that may approve, one after the other."""
+    expires_at: AwareDatetime
+    """The time at which the approval lapses, decided or not."""
+    four_eyes: bool
+    """Whether the approver must differ from the requesters."""
+    group: str | None = None
+    """The group of approvers whose turn it is; absent if every approver may decide."""
+    list_: list[ExactCall] | None = Field(None, alias="list")
+    """All calls to approve, in the order of the plan, if there are several."""
+    requested_at: AwareDatetime
+    """The time of the request."""
+    requested_by: str
+    """The user on whose behalf the run acts."""
+    requesters: list[str] | None = None
+    """The users that started the run, chose its arguments or confirmed it, and the makers of their keys."""
+    rules: list[RuleResult]
+    """The rules that require approval."""
+    run_title: str
+    """The title of the run that waits for it."""
+    tenant_id: str
+    """The owning tenant."""
+    at: AwareDatetime | None = None
+    """The time of the decision."""
+    by: str | None = None
+    """The user that decided."""
+    makers: list[str] | None = None
+    """The makers of the API key that was used to decide."""
+    reason: str | None = None
+    """The reason, in the user's words."""
+    remainder: ApprovalListRemainder | None = None
+    """The part of a list that was approved. Absent if all of it was."""
+    reported_result: ReportedResult | None = None
+    """The report that the call happened already. Absent if the call itself was approved."""
+    state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
+
+
+class ApprovalPage(Wire):
+    """One page of approvals."""
+
+    confirmations: list[PendingConfirmation]
+    """
+    Plans that wait for a confirmation, newest first: on the first page, unless only approvals of another state than
+    `pending` are listed. At most 1000.
+    """
+    entries: list[ApprovalEntry]
+    """Newest first."""
+    next: str | None
+    """Cursor to the next page."""
+
+
 class ApprovalRequest(Wire):
     """A request to approve one exact call."""
 
@@ -6113,7 +6809,7 @@ class Document(Wire):
     """JSON pointers of the parts in which the two layers differ."""
     id: str
     """Its id."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "schedule", "tag_record", "evidence"] | str
     """Its kind."""
     layers: list[DocumentLayer]
     """Its versions by layer, the tenant's own first."""
@@ -6198,7 +6894,7 @@ class Mission(Wire):
     """The run that carries it out."""
     state: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
     """Its state (B002-12)."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """The run's status: `working`, `awaiting_approval` and so on."""
     tasks: list[MissionTask]
     """Its tasks, in listed order."""
@@ -6286,6 +6982,8 @@ class PlannedStep(Wire):
     """The start condition."""
     id: str
     """Its id."""
+    item: StepItem | None = None
+    """The item that the step is for, if it was added by a step that is repeated for each item of a list."""
     mandate: str | None = None
     """
     The mission task that the call is for. The task's prompt package and pass define the allowed calls (B002-5,
@@ -6341,6 +7039,8 @@ class Step(Wire):
 
     entry: StepEntry
     """When it may start: its conditions on earlier steps."""
+    item: StepItem | None = None
+    """The item that it is for, if it was added by a step that is repeated for each item of a list."""
     reverses: str | None
     """The step that it reverses."""
     step: str
@@ -6396,7 +7096,7 @@ class GraphAdditions(Wire):
     claims: list[AddedEdge] | None = None
     """New edges to steps that have not started."""
     steps: list[PlannedStep] | None = None
-    """New steps, listed after the existing ones. None of them is a reversal."""
+    """New steps, listed after the existing ones. A reversal among them reverses another one of them."""
 
 
 class JournalEvent(Wire):
@@ -6436,7 +7136,7 @@ class JournalEvent(Wire):
     """The earliest time of the next attempt."""
     duration_ms: int | None = None
     """The duration, in milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_expanded", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
     """The time at which it lapses."""
     failure: StepFailure | None = None
@@ -6523,7 +7223,7 @@ class MissionEvent(Wire):
     """The mission's state after it."""
     sequence: int
     """Position, from 1."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """The run's status after it: `working`, `awaiting_approval` and so on."""
     approval: str | None = None
     """The approval's id."""
@@ -6555,7 +7255,7 @@ class MissionEvent(Wire):
     """The earliest time of the next attempt."""
     duration_ms: int | None = None
     """The duration, in milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_expanded", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
     """The time at which it lapses."""
     failure: StepFailure | None = None
@@ -6651,7 +7351,7 @@ class Run(Wire):
     """Its id."""
     sources: dict[str, ValueSource]
     """The source of each value, by parameter; absent for a value from the caller."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """The status: `working`, `awaiting_approval`, `completed` and so on."""
     steps: list[Step]
     """Its steps in listed order, reversals last."""
@@ -6696,7 +7396,7 @@ class RunAt(Wire):
     """The event's position, from 1."""
     sources: dict[str, ValueSource]
     """The source of each value, by parameter; absent for a value from the caller."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """The run's status then."""
     steps: list[Step]
     """Its steps in listed order, reversals last."""
@@ -6715,7 +7415,7 @@ class RunEvent(Wire):
     """When it happened."""
     sequence: int
     """Position, from 1."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """The run's status after it: `working`, `awaiting_approval` and so on."""
     approval: str | None = None
     """The approval's id."""
@@ -6747,7 +7447,7 @@ class RunEvent(Wire):
     """The earliest time of the next attempt."""
     duration_ms: int | None = None
     """The duration, in milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_expanded", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
     """The time at which it lapses."""
     failure: StepFailure | None = None
@@ -6880,7 +7580,7 @@ class RunExplanation(Wire):
 
     run_id: str
     """The run."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """The run's status."""
     steps: list[StepExplanation]
     """Its steps, or only the requested one."""
@@ -6891,4 +7591,5 @@ class GateExplanation(RootModel[CallExplanation | RunExplanation]):
     """The gate's decision on a hypothetical call, or its decisions in a run."""
 
 
+StepAction.model_rebuild()
 StepGraph.model_rebuild()

@@ -66,6 +66,7 @@ const BY_FIELDS: &[(&[&str], SchemaName)] = &[
     (&["prompt_id"], SchemaName::PromptTemplate),
     (&["mission_type", "domain"], SchemaName::MissionType),
     (&["lens_id"], SchemaName::DomainLens),
+    (&["schedule_id"], SchemaName::Schedule),
     (&["template_id"], SchemaName::Template),
     (&["skill_id", "is_folder"], SchemaName::AgentSkill),
     (&["skill_id", "instruction"], SchemaName::AgentSkill),

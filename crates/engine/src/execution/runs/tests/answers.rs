@@ -446,7 +446,7 @@ async fn a_run_that_an_older_version_left_with_a_deep_output_is_read_and_ended()
         leave_as_older_versions(&rig.engine, &started, levels).await;
 
         let shown = rig.engine.run_views().show(&ann, &run).await.unwrap();
-        let output = match &shown.events[3].event {
+        let output = match &shown.events.last().unwrap().event {
             RunEvent::StepSucceeded { output, .. } => output,
             other => panic!("{other:?}"),
         };
@@ -479,22 +479,22 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunView, levels
     let ann = person("ann");
     let run = started.summary.run_id.clone();
     let step = started.state.steps[0].step.clone();
+    let RunEvent::ApprovalRequested(asked) = &started.events[1].event else {
+        panic!("{:?}", started.events);
+    };
     let happened = [
-        RunEvent::Confirmed {
-            by: ann.user.clone(),
-            makers: BTreeSet::new(),
-            digest: Digest::claimed(&started.state.plan_digest.to_string()),
+        RunEvent::ApprovalGranted {
+            step: step.clone(),
+            approval: asked.approval.clone(),
+            by: person("bob").user,
         },
         RunEvent::StepBegun(EffectStart {
             step: step.clone(),
             attempt: 1,
             idempotency_key: format!("{run}/{step}"),
             parameters: Map::new(),
-            policy_decision: GateDecision::Allow {
-                permitted_by: Vec::new(),
-                warnings: Vec::new(),
-            },
-            approval_expires_at: None,
+            policy_decision: asked.policy_decision.clone(),
+            approval_expires_at: Some(asked.expires_at),
         }),
         RunEvent::StepSucceeded {
             step,
@@ -507,7 +507,8 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunView, levels
     let store = engine.store();
     let journal = store.events(&ann.tenant, &run, 0, 10).await.unwrap();
     let mut head = journal.last().unwrap().hash;
-    let events = (2..).zip(&happened).map(|(sequence, event)| {
+    let version = journal.len() as u64;
+    let events = (version + 1..).zip(&happened).map(|(sequence, event)| {
         let payload = serde_json::to_string(event).unwrap();
         head = head.chain(sequence, &payload);
         NewEvent {
@@ -521,7 +522,7 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunView, levels
     let append = Append {
         tenant_id: ann.tenant.clone(),
         run_id: run,
-        expected: 1,
+        expected: version,
         fence: lease.fence,
         events,
         then: NextPhase::Waits(RunWait {

@@ -463,6 +463,7 @@ async fn an_unanswered_approval_goes_to_the_next_group() {
     assert_eq!(early.code, ErrorCode::PermissionDenied);
     assert!(early.to_string().contains("`on-call`"), "{early}");
     let rig = rig.restarted(HALF_AN_HOUR).await;
+    rig.engine.maintenance().recover().await.unwrap();
     rig.escalated().await;
     let asked = rig.asked(&run).await;
     let shown = rig
