@@ -218,7 +218,10 @@ fn a_call_without_its_account_goes_on_when_the_account_is_connected() {
         "name": "run", "arguments": {"skill_id": SKILL},
     }});
     let (_, refused) = ben.raw("POST", "/mcp", &headers, body.to_string().into_bytes());
-    let refused: Value = serde_json::from_str(&refused).unwrap();
+    let refused = refused
+        .lines()
+        .find_map(|line| line.strip_prefix("data: {"));
+    let refused: Value = serde_json::from_str(&format!("{{{}", refused.unwrap())).unwrap();
     assert_eq!(refused["error"]["code"], -32_042, "{refused:#}");
     let elicitation = &refused["error"]["data"]["elicitations"][0];
     assert_eq!(

@@ -238,7 +238,7 @@ fn b000_19_a_tool_whose_filters_fail_still_leaves_a_record() {
 #[test]
 fn b000_19_an_aborted_run_proves_what_it_did() {
     let twice = |service: &Service| {
-        let step = "\n  - {step_id: s2, name: Purge, type: write, tool_id: vault.purge, on_failure: stop, parameters: {vault: other}}\nsafety:";
+        let step = "\n  - {step_id: s2, name: Purge, type: write, tool_id: vault.purge, on_failure: stop, parameters: {vault: \"${s1.region}\"}}\nsafety:";
         proving(service).edit("playbooks/purge.yaml", "\nsafety:", step)
     };
     let (server, service) = served(twice);

@@ -331,6 +331,12 @@ fn scheduled(ann: &Api, known: &mut KnownIds) {
         &["schedules", "schedule_id"],
         "reliability.look_later",
     );
+    add(known, &["occurrences"], "2999-01-01T00:00:00Z");
+    add(
+        known,
+        &["hooks"],
+        "hook-01930000-0000-7000-8000-000000000001",
+    );
 }
 
 /// A playbook's run that waits for an approval, and one that waits for a confirmation.
