@@ -31,10 +31,14 @@ const MOST_PAGES = 5;
 /** Makes what a feature has read stale, and reads what is on the screen again. */
 async function readAgain(queries: QueryClient, feature: string): Promise<void> {
   const isLong = ({ state }: Query) => ((state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0) > MOST_PAGES;
+  const isFirst = ({ state }: Query) => state.data === undefined;
+  const first = queries.getQueryCache().findAll({ queryKey: [feature], fetchStatus: "fetching", predicate: isFirst });
   await Promise.all([
     queries.invalidateQueries({ queryKey: [feature], predicate: (query) => !isLong(query) }),
     queries.invalidateQueries({ queryKey: [feature], predicate: isLong, refetchType: "none" }),
   ]);
+  // A first reading under way is not begun anew, and may have begun before the event.
+  await Promise.all(first.map(({ queryKey }) => queries.invalidateQueries({ queryKey, exact: true })));
 }
 
 /** Follows the tenant's events while it is drawn. */

@@ -152,7 +152,7 @@ function EmptyLists({ run }: { run: RunShown }) {
   const { mandatory_parameters: needed, optional_parameters: optional } = query.data?.document ?? NO_PARAMETERS;
   const described = new Map([...(needed ?? []), ...(optional ?? [])].map(({ name, description }) => [name, description]));
   return (
-    <Alert variant="light" color="yellow" p="xs" mt="sm" title="Lists without entries" role="note">
+    <Alert variant="light" color="yellow" p="xs" mt="sm" aria-label="Lists without entries" role="note">
       {empty.map((name) => (
         <Text key={name} size="sm">
           <span className="mono">{name}</span> has no entry. {meaningOf(described.get(name))}

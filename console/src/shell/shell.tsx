@@ -55,7 +55,7 @@ export function Shell() {
               Charter
             </Link>
             <Group ml="auto" gap="xs" wrap="nowrap">
-              <Tooltip label="Search everywhere (Ctrl K)">
+              <Tooltip label="Search everywhere (Ctrl K)" withinPortal={false}>
                 <ActionIcon
                   variant="subtle"
                   color="gray"
