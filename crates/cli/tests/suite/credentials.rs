@@ -218,10 +218,7 @@ fn a_call_without_its_account_goes_on_when_the_account_is_connected() {
         "name": "run", "arguments": {"skill_id": SKILL},
     }});
     let (_, refused) = ben.raw("POST", "/mcp", &headers, body.to_string().into_bytes());
-    let refused = refused
-        .lines()
-        .find_map(|line| line.strip_prefix("data: {"));
-    let refused: Value = serde_json::from_str(&format!("{{{}", refused.unwrap())).unwrap();
+    let refused = sent_event(&refused);
     assert_eq!(refused["error"]["code"], -32_042, "{refused:#}");
     let elicitation = &refused["error"]["data"]["elicitations"][0];
     assert_eq!(
@@ -254,6 +251,15 @@ fn a_call_without_its_account_goes_on_when_the_account_is_connected() {
     });
     let expected = ["mia", "ben"].map(|user| format!("Bearer tok-{user}-{MARK}"));
     assert_eq!(presented(&stub), expected);
+}
+
+/// Returns the message of a stream.
+fn sent_event(stream: &str) -> Value {
+    let data = stream
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "));
+    let mut messages = data.filter_map(|data| serde_json::from_str(data).ok());
+    messages.next().unwrap()
 }
 
 /// Returns what each call of the tool presented.

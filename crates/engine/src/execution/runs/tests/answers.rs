@@ -1,7 +1,7 @@
 //! Steps whose tool answers with an unusable output, wherever the tool ran; and runs of older versions, which accepted
 //! such outputs.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use charter_contract::ids::RunId;
 use charter_contract::package::PackageBundle;
 use charter_contract::run_status::RunStatus;
-use charter_domain::approval::{Approval, ApprovalStatus, Digest, ReportedResult};
+use charter_domain::approval::{Approval, ApprovalStatus, ReportedResult};
 use charter_domain::evidence_log::{Coverage, Verifier};
-use charter_domain::gate::{GateDecision, RuleKind};
+use charter_domain::gate::RuleKind;
 use charter_domain::run::{EffectStart, ResultSource, RunEvent};
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use charter_store::evidence::EvidenceFilter;
