@@ -12,7 +12,7 @@ use charter_contract::package::PackageBundle;
 use charter_contract::run_status::RunStatus;
 use charter_domain::approval::{Approval, ApprovalStatus, ReportedResult};
 use charter_domain::evidence_log::{Coverage, Verifier};
-use charter_domain::gate::RuleKind;
+use charter_domain::gate::{GateDecision, RuleKind};
 use charter_domain::run::{EffectStart, ResultSource, RunEvent};
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use charter_store::evidence::EvidenceFilter;
@@ -493,7 +493,10 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunView, levels
             attempt: 1,
             idempotency_key: format!("{run}/{step}"),
             parameters: Map::new(),
-            policy_decision: asked.policy_decision.clone(),
+            policy_decision: GateDecision::Allow {
+                permitted_by: Vec::new(),
+                warnings: Vec::new(),
+            },
             approval_expires_at: Some(asked.expires_at),
         }),
         RunEvent::StepSucceeded {
