@@ -45,8 +45,10 @@ test("a person signs in at a provider, makes a key, and signs out", async ({ pag
   const child = await provider(port, server.url);
   try {
     await page.goto(`${url}/health`);
+    const signIn = page.getByRole("button", { name: "Sign in with Example ID" });
+    await expect(signIn).toBeVisible();
     await looksRight(page, "sign-in-provider");
-    await page.getByRole("button", { name: "Sign in with Example ID" }).click();
+    await signIn.click();
     await page.locator("input[name=login]").fill("mia");
     await page.locator("input[name=password]").fill("any");
     await page.getByRole("button", { name: "Sign-in" }).click();
