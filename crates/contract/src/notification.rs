@@ -1,4 +1,4 @@
-//! What people are told about through channels. Must not know channels, nor what a message looks like.
+//! The topics of notifications. Must not know channels, nor the form of a message.
 
 string_enum! {
     /// A topic that rules send to channels (this project).

@@ -143,17 +143,17 @@ fn ruling_28_an_approval_is_decided_in_slack_once_and_by_another_person() {
     let link = format!("https://charter.example.com/console/approvals/{id}");
     assert_eq!(shown[2]["url"], link.as_str());
     let value = shown[0]["value"].as_str().unwrap();
-    let nobody = &server.api;
+    let anonymous = &server.api;
     let signed = |body: &str| {
         let timestamp = now();
         let signature = signature(&timestamp, body, SIGNING);
-        send(nobody, &timestamp, &signature, body)
+        send(anonymous, &timestamp, &signature, body)
     };
     let bobs = click(BOB, value, &slack);
     let wrong = signature(&now(), &bobs, "another-signing-secret-of-nobody");
-    send(nobody, &now(), &wrong, &bobs).fails(401, "unauthenticated");
+    send(anonymous, &now(), &wrong, &bobs).fails(401, "unauthenticated");
     let old = signature("1790000000", &bobs, SIGNING);
-    send(nobody, "1790000000", &old, &bobs).fails(401, "unauthenticated");
+    send(anonymous, "1790000000", &old, &bobs).fails(401, "unauthenticated");
     signed(&click("U9", value, &slack)).fails(403, "permission_denied");
     let own = signed(&click("U1", value, &slack)).fails(403, "permission_denied");
     assert!(own.contains("`ann` requested this call"), "{own}");
@@ -163,9 +163,9 @@ fn ruling_28_an_approval_is_decided_in_slack_once_and_by_another_person() {
 
     let timestamp = now();
     let valid = signature(&timestamp, &bobs, SIGNING);
-    let decided = send(nobody, &timestamp, &valid, &bobs).expect(200);
+    let decided = send(anonymous, &timestamp, &valid, &bobs).expect(200);
     assert_eq!(decided["state"], "approved", "{decided:#}");
-    let repeated = send(nobody, &timestamp, &valid, &bobs).fails(409, "illegal_transition");
+    let repeated = send(anonymous, &timestamp, &valid, &bobs).fails(409, "illegal_transition");
     assert!(repeated.contains("received before"), "{repeated}");
     service.next().answer_with("{\"purged\": true}");
     settled(&ann, &run, "completed");

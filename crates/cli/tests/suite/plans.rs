@@ -492,7 +492,7 @@ fn b003_5_guardrails_and_policies_bear_on_plans() {
     let (server, service) = served(&[("policies/p.yaml", policy.to_owned())]);
     let ann = server.key("ann");
     let run = ann.post("/v1/runs", &writing()).expect(201);
-    // Nobody is asked to approve what policy then refuses.
+    // A call that policy refuses needs no approval.
     let done = settled(&ann, &run, "denied");
     assert_eq!(done["approvals"], json!([]));
     assert_eq!(done["outcome"]["cause"]["failure"]["code"], "policy_denied");

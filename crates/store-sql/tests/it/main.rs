@@ -10,6 +10,7 @@
 
 mod crash;
 mod faults;
+mod lookups;
 mod missions;
 mod postgres;
 mod schemas;

@@ -17,7 +17,7 @@ const BRIEF_LINES: usize = 24;
 /// How much of a decision is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// What a decision needs.
+    /// The facts that a decision needs.
     Brief,
     /// Everything, with ids and digests.
     Whole,
@@ -29,7 +29,7 @@ pub(super) async fn whole(client: &Client, decision: &Decision) -> String {
     card(decision, &preview, Extent::Whole)
 }
 
-/// What the call of an approval would change; `null` for a plan, and where nothing is known.
+/// The effect of an approval's call; `null` for a plan, and without a known effect.
 pub(super) async fn preview(client: &Client, decision: &Decision) -> Value {
     let Decision::Approval(approval) = decision else {
         return Value::Null;

@@ -24,7 +24,7 @@ pub(super) enum Decision {
 }
 
 impl Decision {
-    /// What the API shows.
+    /// The approval or run, as in the API.
     pub(super) fn value(&self) -> &Value {
         match self {
             Self::Approval(value) | Self::Confirmation(value) => value,

@@ -137,7 +137,7 @@ fn rejected() -> StepFailure {
     }
 }
 
-/// A rejection, or a denial, after a write reverses what was written, whatever the failed step asks for.
+/// A rejection, or a denial, after a write reverses what was written, for every failure policy of the step.
 #[test]
 fn a_refusal_after_a_write_rolls_back() {
     for (has_reversal, outcome) in [(true, "rolled_back"), (false, "rollback_failed")] {

@@ -40,7 +40,7 @@ pub(super) fn of(content: &MessageContent, has_buttons: bool) -> Value {
         is_whole &= shown == call;
         blocks.push(section(&format!("```{shown}```")));
     }
-    // What is not seen as a whole is decided in the console.
+    // A call that a message cannot show as a whole is decided in the console.
     let decision = content.decision.as_ref();
     let decision = decision.filter(|_| has_buttons && is_whole);
     let elements = elements(content, decision);
