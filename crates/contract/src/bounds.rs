@@ -429,6 +429,8 @@ bounds! {
     ASSIGNMENT_ARTIFACTS = 32, Count;
     /// Schedules and triggers of one tenant.
     SCHEDULES = 1_000, Count;
+    /// The definition of a schedule, as JSON.
+    SCHEDULE_BYTES = 256 * KIB, Bytes;
     /// Parameters of one schedule.
     SCHEDULE_PARAMETERS = 100, Count;
     /// Shortest interval between two occurrences of a schedule, in seconds.
@@ -439,7 +441,7 @@ bounds! {
     SCHEDULE_CATCH_UP = 24, Count;
     /// Items that the report of one occurrence of a schedule keeps.
     SCHEDULE_REPORT_ITEMS = 1_000, Count;
-    /// Unfinished occurrences of one trigger; a further event is refused.
+    /// Unfinished occurrences of one schedule or trigger; a further webhook is refused, and further occurrences are skipped.
     TRIGGER_BACKLOG = 100, Count;
     /// The body of an incoming webhook.
     WEBHOOK_EVENT_BYTES = 256 * KIB, Bytes;

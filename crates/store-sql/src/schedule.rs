@@ -11,14 +11,15 @@ use charter_store::StoreError;
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use charter_store::schedule::{
-    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleChange, ScheduleRecord, Schedules,
+    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleChange, ScheduleRecord,
+    ScheduleStored, Schedules,
 };
 
 use crate::column::{self, Cursor};
 use crate::store::{Access, RowScope, SqlEngine, SqlStore, sweep};
-use crate::tx::{StatementBuilder, Tx, params, rows};
+use crate::tx::{StatementBuilder, Tx, params, rows_within};
 
-use record::{RECORD, record};
+use record::{RECORD, key, record};
 
 const READING: &str = "reading a schedule";
 
@@ -41,11 +42,29 @@ async fn list(
         [limit.into()],
     );
     let (sql, values) = statement.whole();
-    let entries = rows("listing schedules", tx, &sql, &values, record).await?;
-    Ok(column::page(entries, page, |schedule| Cursor {
+    let listed = rows_within("listing schedules", tx, &sql, &values, record).await?;
+    Ok(listed.page(page, |schedule| Cursor {
         at: column::micros(schedule.enabled_at),
         id: schedule.schedule_id.to_string(),
     }))
+}
+
+/// Returns the occurrences of a schedule in an unfinished state, oldest first. The state is part of the statement, so
+/// that its partial index is used.
+async fn open_occurrences<E: SqlEngine>(
+    engine: &E,
+    (tenant, schedule): (&TenantId, &ScheduleId),
+    state: &'static str,
+    limit: usize,
+) -> Result<Vec<OccurrenceRecord>, StoreError> {
+    let sql = format!(
+        "{} WHERE tenant_id = $1 AND schedule_id = $2 AND state = '{state}' ORDER BY due_at, occurrence LIMIT $3",
+        occurrence::SELECT_LISTED
+    );
+    let values = params![tenant.as_str(), schedule.as_str(), column::limit(limit)];
+    let scope = RowScope::Tenant(tenant);
+    let found = engine.rows(scope, occurrence::READING, &sql, values, occurrence::record);
+    found.await
 }
 
 #[async_trait]
@@ -53,23 +72,26 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
     async fn put_schedule(
         &self,
         schedule: &ScheduleRecord,
+        expected: Option<u64>,
         room: usize,
         messages: Vec<NewMessage>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<ScheduleStored, StoreError> {
         let count = messages.len();
         let scope = RowScope::Tenant(&schedule.tenant_id);
         let values = (schedule.clone(), messages);
-        let kept = self
+        let stored = self
             .engine
             .run(
                 Access::Write,
                 scope,
                 values,
-                move |tx, (schedule, messages)| Box::pin(write::put(tx, schedule, room, messages)),
+                move |tx, (schedule, messages)| {
+                    Box::pin(write::put(tx, schedule, expected, room, messages))
+                },
             )
             .await?;
         self.engine.announce(count);
-        Ok(kept)
+        Ok(stored)
     }
 
     async fn schedule(
@@ -117,19 +139,19 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
             .await
     }
 
-    async fn finding_triggers(&self, tenant: &TenantId) -> Result<Vec<ScheduleRecord>, StoreError> {
-        self.engine
+    async fn finding_triggers(&self, tenant: &TenantId) -> Result<Vec<ScheduleId>, StoreError> {
+        let keys = self
+            .engine
             .rows(
                 RowScope::Tenant(tenant),
                 READING,
-                &format!(
-                    "SELECT {RECORD} FROM schedule
-                     WHERE tenant_id = $1 AND cause = 'finding' AND state = 'active' ORDER BY schedule_id"
-                ),
+                "SELECT tenant_id, schedule_id FROM schedule
+                 WHERE tenant_id = $1 AND cause = 'finding' AND state = 'active' ORDER BY schedule_id",
                 params![tenant.as_str()],
-                record,
+                key,
             )
-            .await
+            .await?;
+        Ok(keys.into_iter().map(|(_, schedule)| schedule).collect())
     }
 
     async fn schedules_due(
@@ -137,7 +159,7 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
         now: Timestamp,
         after: Option<(&TenantId, &ScheduleId)>,
         limit: usize,
-    ) -> Result<Vec<ScheduleRecord>, StoreError> {
+    ) -> Result<Vec<(TenantId, ScheduleId)>, StoreError> {
         let (tenant, schedule) = after.map_or(("", ""), |(tenant, schedule)| {
             (tenant.as_str(), schedule.as_str())
         });
@@ -145,23 +167,21 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
             .rows(
                 RowScope::Everyone,
                 "reading due schedules",
-                &format!(
-                    "SELECT {RECORD} FROM schedule
-                     WHERE (tenant_id, schedule_id) IN (
-                         SELECT tenant_id, schedule_id FROM schedule WHERE state = 'active' AND next_at <= $1
-                         UNION
-                         SELECT tenant_id, schedule_id FROM schedule_occurrence
-                         WHERE state IN ('waiting', 'started') AND start_at <= $1)
-                       AND (tenant_id, schedule_id) > ($2, $3)
-                     ORDER BY tenant_id, schedule_id LIMIT $4"
-                ),
+                "SELECT tenant_id, schedule_id FROM schedule
+                 WHERE (tenant_id, schedule_id) IN (
+                     SELECT tenant_id, schedule_id FROM schedule WHERE state = 'active' AND next_at <= $1
+                     UNION
+                     SELECT tenant_id, schedule_id FROM schedule_occurrence
+                     WHERE state IN ('waiting', 'started') AND start_at <= $1)
+                   AND (tenant_id, schedule_id) > ($2, $3)
+                 ORDER BY tenant_id, schedule_id LIMIT $4",
                 params![
                     column::micros(now),
                     tenant,
                     schedule,
                     column::limit(limit)
                 ],
-                record,
+                key,
             )
             .await
     }
@@ -197,6 +217,7 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
         expected: u64,
         next_at: Option<Timestamp>,
         occurrences: &[OccurrenceRecord],
+        room: usize,
     ) -> Result<bool, StoreError> {
         let values = (tenant.clone(), schedule.clone(), occurrences.to_vec());
         self.engine
@@ -211,6 +232,7 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
                         expected,
                         next_at,
                         occurrences,
+                        room,
                     ))
                 },
             )
@@ -244,13 +266,22 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
         &self,
         added: &OccurrenceRecord,
         room: usize,
+        messages: Vec<NewMessage>,
     ) -> Result<OccurrenceAdded, StoreError> {
+        let count = messages.len();
         let scope = RowScope::Tenant(&added.tenant_id);
-        self.engine
-            .run(Access::Write, scope, added.clone(), move |tx, added| {
-                Box::pin(occurrence::add(tx, added, room))
-            })
-            .await
+        let values = (added.clone(), messages);
+        let done = self
+            .engine
+            .run(
+                Access::Write,
+                scope,
+                values,
+                move |tx, (added, messages)| Box::pin(occurrence::add(tx, added, room, messages)),
+            )
+            .await?;
+        self.engine.announce(count);
+        Ok(done)
     }
 
     async fn occurrence(
@@ -280,15 +311,15 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
         page: &PageRequest,
     ) -> Result<Page<OccurrenceRecord>, StoreError> {
         let (at, id) = column::after(page)?;
-        let found = self
+        let listed = self
             .engine
-            .rows(
+            .rows_within(
                 RowScope::Tenant(tenant),
                 "listing occurrences",
                 &format!(
                     "{} WHERE tenant_id = $1 AND schedule_id = $2 AND (due_at, occurrence) < ($3, $4)
                      ORDER BY due_at DESC, occurrence DESC LIMIT $5",
-                    occurrence::SELECT
+                    occurrence::SELECT_LISTED
                 ),
                 params![
                     tenant.as_str(),
@@ -300,31 +331,28 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
                 occurrence::record,
             )
             .await?;
-        Ok(column::page(found, page, |one| Cursor {
+        Ok(listed.page(page, |one| Cursor {
             at: column::micros(one.due_at),
             id: one.occurrence.clone(),
         }))
     }
 
-    async fn open_occurrences(
+    async fn waiting_occurrences(
         &self,
         tenant: &TenantId,
         schedule: &ScheduleId,
         limit: usize,
     ) -> Result<Vec<OccurrenceRecord>, StoreError> {
-        self.engine
-            .rows(
-                RowScope::Tenant(tenant),
-                occurrence::READING,
-                &format!(
-                    "{} WHERE tenant_id = $1 AND schedule_id = $2 AND state IN ('waiting', 'started')
-                     ORDER BY due_at, occurrence LIMIT $3",
-                    occurrence::SELECT
-                ),
-                params![tenant.as_str(), schedule.as_str(), column::limit(limit)],
-                occurrence::record,
-            )
-            .await
+        open_occurrences(&self.engine, (tenant, schedule), "waiting", limit).await
+    }
+
+    async fn started_occurrences(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+        limit: usize,
+    ) -> Result<Vec<OccurrenceRecord>, StoreError> {
+        open_occurrences(&self.engine, (tenant, schedule), "started", limit).await
     }
 
     async fn last_reported(
@@ -339,7 +367,7 @@ impl<E: SqlEngine> Schedules for SqlStore<E> {
                 &format!(
                     "{} WHERE tenant_id = $1 AND schedule_id = $2 AND report IS NOT NULL
                      ORDER BY due_at DESC, occurrence DESC LIMIT 1",
-                    occurrence::SELECT
+                    occurrence::SELECT_REPORT
                 ),
                 params![tenant.as_str(), schedule.as_str()],
                 occurrence::record,

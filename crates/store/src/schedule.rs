@@ -49,6 +49,8 @@ pub struct ScheduleRecord {
     pub state: ScheduleState,
     /// Its address, if webhooks start it.
     pub hook: Option<ScheduleHook>,
+    /// Random text, drawn when it was enabled: the ids of its work follow from it, so that no client can predict them.
+    pub id_secret: String,
     /// When it was enabled.
     pub enabled_at: Timestamp,
     /// The next occurrence by time.
@@ -78,8 +80,10 @@ pub struct OccurrenceRecord {
     pub work: Option<String>,
     /// Why it did not start or failed.
     pub note: Option<String>,
-    /// Its report: JSON.
+    /// Its report: JSON. Listings have its summary instead.
     pub report: Option<String>,
+    /// Since when the state of its started work cannot be read.
+    pub failing_since: Option<Timestamp>,
     /// The latest change.
     pub updated_at: Timestamp,
 }
@@ -97,21 +101,45 @@ pub struct ScheduleChange {
     pub next_at: Option<Timestamp>,
 }
 
-/// A change of an occurrence. A field that is `None` stays as it is.
+/// The report of an occurrence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredReport {
+    /// The report: JSON.
+    pub full: String,
+    /// The report without its items: JSON.
+    pub summary: String,
+}
+
+/// A change of an occurrence. Of the texts, one that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OccurrenceChange {
     /// The expected state.
     pub from: OccurrenceState,
     /// The new state.
     pub to: OccurrenceState,
+    /// The version of the active schedule that the change was decided on; any schedule if absent.
+    pub of_version: Option<u64>,
     /// The started work: JSON.
     pub work: Option<String>,
     /// Why it did not start or failed.
     pub note: Option<String>,
-    /// Its report: JSON.
-    pub report: Option<String>,
+    /// Its report.
+    pub report: Option<StoredReport>,
+    /// Since when the state of its started work cannot be read; `None` if it can.
+    pub failing_since: Option<Timestamp>,
     /// When it changed.
     pub at: Timestamp,
+}
+
+/// The outcome of storing a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScheduleStored {
+    /// It was stored.
+    Stored,
+    /// The stored schedule has another version, exists, or does not exist, contrary to what was expected.
+    Changed,
+    /// The tenant has as many schedules as it may.
+    Full,
 }
 
 /// The outcome of adding an occurrence.
@@ -128,15 +156,17 @@ pub enum OccurrenceAdded {
 /// Enabled schedules.
 #[async_trait]
 pub trait Schedules {
-    /// Stores an enabled schedule with its messages, in place of an earlier one of the same id, whose occurrences stay.
-    /// Ignores `version`: the stored one is one more than before. Returns whether the tenant had room: it may have at
-    /// most `room` schedules.
+    /// Stores an enabled schedule with its messages, in one transaction: a new one, or in place of the version
+    /// `expected` of the same id. Waiting occurrences of the earlier version become skipped, because they were
+    /// recorded for another definition and other rights; the others stay. Ignores `version`: the stored one is one
+    /// more than before. The tenant may have at most `room` schedules.
     async fn put_schedule(
         &self,
         schedule: &ScheduleRecord,
+        expected: Option<u64>,
         room: usize,
         messages: Vec<NewMessage>,
-    ) -> Result<bool, StoreError>;
+    ) -> Result<ScheduleStored, StoreError>;
 
     /// Returns a schedule of the tenant.
     async fn schedule(
@@ -148,7 +178,8 @@ pub trait Schedules {
     /// Returns the schedule at an address, of any tenant: the caller does not know the tenant yet.
     async fn schedule_of_hook(&self, hook: &HookId) -> Result<Option<ScheduleRecord>, StoreError>;
 
-    /// Lists a tenant's schedules, or those of one user, latest enabled first.
+    /// Lists a tenant's schedules, or those of one user, latest enabled first. A page ends early before its entries are
+    /// too large together.
     ///
     /// # Errors
     /// [`StoreError::Refused`] for an invalid cursor.
@@ -159,17 +190,17 @@ pub trait Schedules {
         page: &PageRequest,
     ) -> Result<Page<ScheduleRecord>, StoreError>;
 
-    /// Lists a tenant's active schedules that findings start.
-    async fn finding_triggers(&self, tenant: &TenantId) -> Result<Vec<ScheduleRecord>, StoreError>;
+    /// Lists the ids of a tenant's active schedules that findings start.
+    async fn finding_triggers(&self, tenant: &TenantId) -> Result<Vec<ScheduleId>, StoreError>;
 
-    /// Lists schedules of all tenants that have something to do at `now`: an active one whose next occurrence is due,
+    /// Lists the ids of schedules of all tenants that have something to do at `now`: an active one whose next occurrence is due,
     /// and any with an occurrence that starts or has started. By tenant and id, after those of `after`.
     async fn schedules_due(
         &self,
         now: Timestamp,
         after: Option<(&TenantId, &ScheduleId)>,
         limit: usize,
-    ) -> Result<Vec<ScheduleRecord>, StoreError>;
+    ) -> Result<Vec<(TenantId, ScheduleId)>, StoreError>;
 
     /// Changes a schedule's state and writes the messages, in one transaction. Returns `false` and changes nothing if
     /// its version is another one.
@@ -181,9 +212,9 @@ pub trait Schedules {
         messages: Vec<NewMessage>,
     ) -> Result<bool, StoreError>;
 
-    /// Records the due occurrences of an active schedule and its next one, in one transaction. Returns `false` and
-    /// changes nothing if the schedule is paused or its version is not `expected`; so of concurrent replicas, one
-    /// succeeds.
+    /// Records the due occurrences of an active schedule and its next one, in one transaction. Beyond `room`
+    /// unfinished occurrences, further waiting ones are recorded as skipped. Returns `false` and changes nothing if the
+    /// schedule is paused or its version is not `expected`; so of concurrent replicas, one succeeds.
     async fn advance_schedule(
         &self,
         tenant: &TenantId,
@@ -191,6 +222,7 @@ pub trait Schedules {
         expected: u64,
         next_at: Option<Timestamp>,
         occurrences: &[OccurrenceRecord],
+        room: usize,
     ) -> Result<bool, StoreError>;
 
     /// Deletes a schedule with its occurrences, and writes the messages. Returns whether the tenant had it.
@@ -201,7 +233,8 @@ pub trait Schedules {
         messages: Vec<NewMessage>,
     ) -> Result<bool, StoreError>;
 
-    /// Adds an occurrence, unless the schedule has `room` unfinished ones. A key that is known changes nothing.
+    /// Adds an occurrence with its messages, in one transaction, unless it is unfinished and the schedule has `room`
+    /// unfinished ones. A key that is known changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Refused`] if the tenant has no such schedule.
@@ -209,6 +242,7 @@ pub trait Schedules {
         &self,
         occurrence: &OccurrenceRecord,
         room: usize,
+        messages: Vec<NewMessage>,
     ) -> Result<OccurrenceAdded, StoreError>;
 
     /// Returns an occurrence.
@@ -219,7 +253,8 @@ pub trait Schedules {
         occurrence: &str,
     ) -> Result<Option<OccurrenceRecord>, StoreError>;
 
-    /// Lists the occurrences of a schedule, latest first.
+    /// Lists the occurrences of a schedule, latest first, without their events, and with the summaries of their
+    /// reports. A page ends early before its entries are too large together.
     ///
     /// # Errors
     /// [`StoreError::Refused`] for an invalid cursor.
@@ -230,15 +265,23 @@ pub trait Schedules {
         page: &PageRequest,
     ) -> Result<Page<OccurrenceRecord>, StoreError>;
 
-    /// Lists the occurrences of a schedule that are waiting or started, oldest first, at most `limit`.
-    async fn open_occurrences(
+    /// Lists the waiting occurrences of a schedule without their events, oldest first, at most `limit`.
+    async fn waiting_occurrences(
         &self,
         tenant: &TenantId,
         schedule: &ScheduleId,
         limit: usize,
     ) -> Result<Vec<OccurrenceRecord>, StoreError>;
 
-    /// Returns the latest occurrence with a report.
+    /// Lists the started occurrences of a schedule without their events, oldest first, at most `limit`.
+    async fn started_occurrences(
+        &self,
+        tenant: &TenantId,
+        schedule: &ScheduleId,
+        limit: usize,
+    ) -> Result<Vec<OccurrenceRecord>, StoreError>;
+
+    /// Returns the latest occurrence with a report, without its event.
     async fn last_reported(
         &self,
         tenant: &TenantId,
@@ -246,7 +289,7 @@ pub trait Schedules {
     ) -> Result<Option<OccurrenceRecord>, StoreError>;
 
     /// Changes an occurrence and writes the messages, in one transaction. Returns `false` and changes nothing if its
-    /// state is another one.
+    /// state is another one, or the schedule is not active in the version of the change.
     async fn change_occurrence(
         &self,
         tenant: &TenantId,

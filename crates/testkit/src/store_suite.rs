@@ -306,6 +306,10 @@ macro_rules! store_suite {
                 due_schedules_are_found,
                 an_event_is_recorded_once,
                 an_occurrence_changes_from_its_state,
+                a_schedule_is_replaced_in_the_expected_version,
+                occurrences_by_time_are_bounded_in_number,
+                an_occurrence_changes_under_its_schedule,
+                a_listing_of_occurrences_is_bounded,
                 tenants_are_isolated,
                 sweep_keeps_the_latest_report;
             session:

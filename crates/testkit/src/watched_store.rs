@@ -69,7 +69,8 @@ use charter_store::route_example::{
     ExampleFilter, ExampleMove, ExampleRoom, RouteExampleRecord, RouteExamples, Suggested,
 };
 use charter_store::schedule::{
-    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleChange, ScheduleRecord, Schedules,
+    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleChange, ScheduleRecord,
+    ScheduleStored, Schedules,
 };
 use charter_store::session::{SessionRecord, Sessions, Turn};
 use charter_store::tag::Tags;
@@ -486,21 +487,24 @@ reads {
     fn schedule(tenant: &TenantId, schedule: &ScheduleId) -> Option<ScheduleRecord>;
     fn schedule_of_hook(hook: &HookId) -> Option<ScheduleRecord>;
     fn schedules(tenant: &TenantId, user: Option<&UserId>, page: &PageRequest) -> Page<ScheduleRecord>;
-    fn finding_triggers(tenant: &TenantId) -> Vec<ScheduleRecord>;
-    fn schedules_due(now: Timestamp, after: Option<(&TenantId, &ScheduleId)>, limit: usize) -> Vec<ScheduleRecord>;
+    fn finding_triggers(tenant: &TenantId) -> Vec<ScheduleId>;
+    fn schedules_due(now: Timestamp, after: Option<(&TenantId, &ScheduleId)>, limit: usize)
+        -> Vec<(TenantId, ScheduleId)>;
     fn occurrence(tenant: &TenantId, schedule: &ScheduleId, occurrence: &str) -> Option<OccurrenceRecord>;
     fn occurrences(tenant: &TenantId, schedule: &ScheduleId, page: &PageRequest) -> Page<OccurrenceRecord>;
-    fn open_occurrences(tenant: &TenantId, schedule: &ScheduleId, limit: usize) -> Vec<OccurrenceRecord>;
+    fn waiting_occurrences(tenant: &TenantId, schedule: &ScheduleId, limit: usize) -> Vec<OccurrenceRecord>;
+    fn started_occurrences(tenant: &TenantId, schedule: &ScheduleId, limit: usize) -> Vec<OccurrenceRecord>;
     fn last_reported(tenant: &TenantId, schedule: &ScheduleId) -> Option<OccurrenceRecord>;
 }
 writes {
-    fn put_schedule(schedule: &ScheduleRecord, room: usize, messages: Vec<NewMessage>) -> bool;
+    fn put_schedule(schedule: &ScheduleRecord, expected: Option<u64>, room: usize, messages: Vec<NewMessage>)
+        -> ScheduleStored;
     fn change_schedule(tenant: &TenantId, schedule: &ScheduleId, change: &ScheduleChange,
         messages: Vec<NewMessage>) -> bool;
     fn advance_schedule(tenant: &TenantId, schedule: &ScheduleId, expected: u64, next_at: Option<Timestamp>,
-        occurrences: &[OccurrenceRecord]) -> bool;
+        occurrences: &[OccurrenceRecord], room: usize) -> bool;
     fn delete_schedule(tenant: &TenantId, schedule: &ScheduleId, messages: Vec<NewMessage>) -> bool;
-    fn add_occurrence(occurrence: &OccurrenceRecord, room: usize) -> OccurrenceAdded;
+    fn add_occurrence(occurrence: &OccurrenceRecord, room: usize, messages: Vec<NewMessage>) -> OccurrenceAdded;
     fn change_occurrence(tenant: &TenantId, schedule: &ScheduleId, occurrence: &str, change: &OccurrenceChange,
         messages: Vec<NewMessage>) -> bool;
     fn sweep_occurrences(before: Timestamp) -> u64;

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::vocabulary::Status;
-use crate::bounds::{SCHEDULE_INTERVAL_S, SCHEDULE_JITTER_S, SCHEDULE_PARAMETERS};
+use crate::bounds::{
+    SCHEDULE_BYTES, SCHEDULE_INTERVAL_S, SCHEDULE_JITTER_S, SCHEDULE_PARAMETERS,
+};
 use crate::ids::{
     DomainId, Label, MissionTypeId, PlaybookId, RuleId, ScheduleId, SkillId, TenantId,
 };
@@ -212,6 +214,7 @@ impl Contract for Schedule {
     const NAME: SchemaName = SchemaName::Schedule;
 
     fn check(&self, report: &mut Report) {
+        self.check_size(report);
         self.check_times(report);
         self.check_parameters(report);
         if let ScheduledWork::Plan(plan) = &self.run {
@@ -225,6 +228,17 @@ impl Contract for Schedule {
 }
 
 impl Schedule {
+    fn check_size(&self, report: &mut Report) {
+        // A schedule without a serialised form cannot be stored either; its writer reports that.
+        let bytes = serde_json::to_vec(self).map_or(0, |text| text.len());
+        if bytes > SCHEDULE_BYTES {
+            let message = format!(
+                "the definition has {bytes} bytes; the limit is {SCHEDULE_BYTES} (SCHEDULE_BYTES)"
+            );
+            report.meaning("", "maxLength", message);
+        }
+    }
+
     fn check_times(&self, report: &mut Report) {
         if let ScheduleTiming::EveryS(every) = &self.when
             && !(SCHEDULE_INTERVAL_S as u64..=LONGEST_INTERVAL_S).contains(&every.get())
@@ -301,7 +315,7 @@ string_enum! {
         Started = "started",
         /// Its work has ended.
         Ended = "ended",
-        /// It did not start because earlier work was unfinished.
+        /// It did not start; its note has the reason.
         Skipped = "skipped",
         /// It passed while no server was running.
         Missed = "missed",

@@ -1,5 +1,6 @@
 //! Rows of enabled schedules.
 
+use charter_contract::ids::{ScheduleId, TenantId};
 use charter_store::StoreError;
 use charter_store::schedule::{ScheduleCause, ScheduleHook, ScheduleRecord};
 
@@ -10,7 +11,7 @@ pub(super) const VERSION: &str = "version of a schedule";
 
 /// The columns of [`record`].
 pub(super) const RECORD: &str = "tenant_id, schedule_id, user_id, definition, identity, cause, state, hook_id, \
-     hook_secret, enabled_at, next_at, version";
+     hook_secret, id_secret, enabled_at, next_at, version";
 
 pub(super) fn cause_word(cause: ScheduleCause) -> &'static str {
     match cause {
@@ -35,6 +36,14 @@ fn cause_of(word: &str) -> Result<ScheduleCause, StoreError> {
     })
 }
 
+/// Reads the ids of a schedule.
+pub(super) fn key(row: &dyn Columns) -> Result<(TenantId, ScheduleId), StoreError> {
+    Ok((
+        column::parse("tenant id", field(row, 0)?)?,
+        column::parse("schedule id", field(row, 1)?)?,
+    ))
+}
+
 pub(super) fn record(row: &dyn Columns) -> Result<ScheduleRecord, StoreError> {
     let hook = match (
         field::<Option<&str>>(row, 7)?,
@@ -46,7 +55,7 @@ pub(super) fn record(row: &dyn Columns) -> Result<ScheduleRecord, StoreError> {
         }),
         (None, _) | (_, None) => None,
     };
-    let next_at: Option<i64> = field(row, 10)?;
+    let next_at: Option<i64> = field(row, 11)?;
     Ok(ScheduleRecord {
         tenant_id: column::parse("tenant id", field(row, 0)?)?,
         schedule_id: column::parse("schedule id", field(row, 1)?)?,
@@ -56,8 +65,9 @@ pub(super) fn record(row: &dyn Columns) -> Result<ScheduleRecord, StoreError> {
         cause: cause_of(field(row, 5)?)?,
         state: column::parse("state of a schedule", field(row, 6)?)?,
         hook,
-        enabled_at: column::parse_micros(field(row, 9)?)?,
+        id_secret: field(row, 9)?,
+        enabled_at: column::parse_micros(field(row, 10)?)?,
         next_at: next_at.map(column::parse_micros).transpose()?,
-        version: column::parse_integer(VERSION, field(row, 11)?)?,
+        version: column::parse_integer(VERSION, field(row, 12)?)?,
     })
 }

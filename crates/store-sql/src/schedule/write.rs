@@ -1,11 +1,13 @@
 //! Writes of enabled schedules, each with its messages in one transaction.
 
-use charter_contract::catalogue::schedule::ScheduleState;
+use charter_contract::catalogue::schedule::{OccurrenceState, ScheduleState};
 use charter_contract::ids::{ScheduleId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::outbox::NewMessage;
-use charter_store::schedule::{OccurrenceRecord, ScheduleChange, ScheduleRecord};
+use charter_store::schedule::{
+    OccurrenceRecord, ScheduleChange, ScheduleRecord, ScheduleStored,
+};
 
 use super::READING;
 use super::occurrence;
@@ -16,6 +18,20 @@ use crate::row::field;
 use crate::tx::{Dialect, Tx, execute, params, row};
 
 const WRITING: &str = "writing a schedule";
+
+/// The note of waiting occurrences of an earlier version.
+const REPLACED: &str = "the schedule was enabled again before it started";
+
+const INSERT: &str = "INSERT INTO schedule
+     (tenant_id, schedule_id, user_id, definition, identity, cause, state, hook_id, hook_secret, id_secret, enabled_at,
+      next_at, version)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1)
+ ON CONFLICT DO NOTHING";
+
+const REPLACE: &str = "UPDATE schedule SET
+     user_id = $3, definition = $4, identity = $5, cause = $6, state = $7, hook_id = $8, hook_secret = $9,
+     id_secret = $10, enabled_at = $11, next_at = $12, version = version + 1
+ WHERE tenant_id = $1 AND schedule_id = $2 AND version = $13";
 
 /// Serialises the writes that count a tenant's schedules, so that concurrent ones keep to the limit.
 async fn lock_tenant(tx: &mut Tx<'_>, tenant: &str) -> Result<(), StoreError> {
@@ -30,9 +46,10 @@ async fn lock_tenant(tx: &mut Tx<'_>, tenant: &str) -> Result<(), StoreError> {
 pub(super) async fn put(
     tx: &mut Tx<'_>,
     schedule: &ScheduleRecord,
+    expected: Option<u64>,
     room: usize,
     messages: &[NewMessage],
-) -> Result<bool, StoreError> {
+) -> Result<ScheduleStored, StoreError> {
     let (tenant, id) = (schedule.tenant_id.as_str(), schedule.schedule_id.as_str());
     lock_tenant(tx, tenant).await?;
     let others = row(
@@ -44,37 +61,37 @@ pub(super) async fn put(
     )
     .await?;
     if others.unwrap_or(0) >= column::limit(room) {
-        return Ok(false);
+        return Ok(ScheduleStored::Full);
     }
-    execute(
-        WRITING,
-        tx,
-        "INSERT INTO schedule AS held
-             (tenant_id, schedule_id, user_id, definition, identity, cause, state, hook_id, hook_secret, enabled_at,
-              next_at, version)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 1)
-         ON CONFLICT (tenant_id, schedule_id) DO UPDATE SET
-             user_id = excluded.user_id, definition = excluded.definition, identity = excluded.identity,
-             cause = excluded.cause, state = excluded.state, hook_id = excluded.hook_id,
-             hook_secret = excluded.hook_secret, enabled_at = excluded.enabled_at, next_at = excluded.next_at,
-             version = held.version + 1",
-        params![
-            tenant,
-            id,
-            schedule.user_id.as_str(),
-            &schedule.definition,
-            &schedule.identity,
-            cause_word(schedule.cause),
-            schedule.state.as_str(),
-            schedule.hook.as_ref().map(|hook| hook.hook_id.as_str()),
-            schedule.hook.as_ref().map(|hook| hook.secret.as_str()),
-            column::micros(schedule.enabled_at),
-            schedule.next_at.map(column::micros)
-        ],
-    )
-    .await?;
+    let enabled_at = column::micros(schedule.enabled_at);
+    let mut values = params![
+        tenant,
+        id,
+        schedule.user_id.as_str(),
+        &schedule.definition,
+        &schedule.identity,
+        cause_word(schedule.cause),
+        schedule.state.as_str(),
+        schedule.hook.as_ref().map(|hook| hook.hook_id.as_str()),
+        schedule.hook.as_ref().map(|hook| hook.secret.as_str()),
+        &schedule.id_secret,
+        enabled_at,
+        schedule.next_at.map(column::micros)
+    ]
+    .to_vec();
+    let sql = match expected {
+        Some(version) => {
+            values.push(column::integer(VERSION, version)?.into());
+            REPLACE
+        }
+        None => INSERT,
+    };
+    if execute(WRITING, tx, sql, &values).await? == 0 {
+        return Ok(ScheduleStored::Changed);
+    }
+    occurrence::skip_waiting(tx, (tenant, id), REPLACED, enabled_at).await?;
     outbox::insert(tx, messages).await?;
-    Ok(true)
+    Ok(ScheduleStored::Stored)
 }
 
 pub(super) async fn change(
@@ -111,6 +128,7 @@ pub(super) async fn advance(
     expected: u64,
     next_at: Option<Timestamp>,
     occurrences: &[OccurrenceRecord],
+    room: usize,
 ) -> Result<bool, StoreError> {
     let changed = execute(
         WRITING,
@@ -129,8 +147,22 @@ pub(super) async fn advance(
     if changed == 0 {
         return Ok(false);
     }
+    let mut open = occurrence::count_open(tx, tenant, schedule).await?;
     for one in occurrences {
-        occurrence::insert(tx, one).await?;
+        let is_waiting = one.state == OccurrenceState::Waiting;
+        if is_waiting && open >= column::limit(room) {
+            let note =
+                format!("the schedule has {room} unfinished occurrences, the limit TRIGGER_BACKLOG");
+            let skipped = OccurrenceRecord {
+                state: OccurrenceState::Skipped,
+                note: Some(note),
+                ..one.clone()
+            };
+            occurrence::insert(tx, &skipped).await?;
+        } else {
+            occurrence::insert(tx, one).await?;
+            open += i64::from(is_waiting);
+        }
     }
     Ok(true)
 }

@@ -96,8 +96,13 @@ const LOOKUPS: &[(&str, &str)] = &[
     ),
     (
         "SELECT * FROM schedule_occurrence WHERE tenant_id = 'a' AND schedule_id = 's'
-           AND state IN ('waiting', 'started') ORDER BY due_at, occurrence",
-        "schedule_occurrence_open_of",
+           AND state = 'waiting' ORDER BY due_at, occurrence",
+        "schedule_occurrence_waiting",
+    ),
+    (
+        "SELECT * FROM schedule_occurrence WHERE tenant_id = 'a' AND schedule_id = 's'
+           AND state = 'started' ORDER BY due_at, occurrence",
+        "schedule_occurrence_started",
     ),
     (
         "SELECT * FROM schedule_occurrence WHERE tenant_id = 'a' AND schedule_id = 's' AND report IS NOT NULL

@@ -248,6 +248,8 @@ CREATE TABLE schedule (
     state       text COLLATE "C" NOT NULL CHECK (state IN ('active', 'paused')),
     hook_id     text COLLATE "C",
     hook_secret text,
+    -- Random text, from which the ids of its work follow.
+    id_secret   text NOT NULL,
     enabled_at  bigint NOT NULL,
     next_at     bigint,
     version     bigint NOT NULL,
@@ -275,14 +277,20 @@ CREATE TABLE schedule_occurrence (
     work        text,
     note        text,
     report      text,
+    -- The report without its items, for listings.
+    summary     text,
+    -- Since when the state of its started work cannot be read.
+    failing_since bigint,
     updated_at  bigint NOT NULL,
     PRIMARY KEY (tenant_id, schedule_id, occurrence),
     FOREIGN KEY (tenant_id, schedule_id) REFERENCES schedule ON DELETE CASCADE
 );
 CREATE INDEX schedule_occurrence_by_time ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence);
 CREATE INDEX schedule_occurrence_open ON schedule_occurrence (start_at) WHERE state IN ('waiting', 'started');
-CREATE INDEX schedule_occurrence_open_of ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
-    WHERE state IN ('waiting', 'started');
+CREATE INDEX schedule_occurrence_waiting ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE state = 'waiting';
+CREATE INDEX schedule_occurrence_started ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE state = 'started';
 CREATE INDEX schedule_occurrence_reported ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
     WHERE report IS NOT NULL;
 CREATE INDEX schedule_occurrence_by_change ON schedule_occurrence (updated_at);

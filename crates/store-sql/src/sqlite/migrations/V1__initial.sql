@@ -243,6 +243,8 @@ CREATE TABLE schedule (
     state       TEXT NOT NULL CHECK (state IN ('active', 'paused')),
     hook_id     TEXT,
     hook_secret TEXT,
+    -- Random text, from which the ids of its work follow.
+    id_secret   TEXT NOT NULL,
     enabled_at  INTEGER NOT NULL,
     next_at     INTEGER,
     version     INTEGER NOT NULL,
@@ -270,14 +272,20 @@ CREATE TABLE schedule_occurrence (
     work        TEXT,
     note        TEXT,
     report      TEXT,
+    -- The report without its items, for listings.
+    summary     TEXT,
+    -- Since when the state of its started work cannot be read.
+    failing_since INTEGER,
     updated_at  INTEGER NOT NULL,
     PRIMARY KEY (tenant_id, schedule_id, occurrence),
     FOREIGN KEY (tenant_id, schedule_id) REFERENCES schedule ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX schedule_occurrence_by_time ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence);
 CREATE INDEX schedule_occurrence_open ON schedule_occurrence (start_at) WHERE state IN ('waiting', 'started');
-CREATE INDEX schedule_occurrence_open_of ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
-    WHERE state IN ('waiting', 'started');
+CREATE INDEX schedule_occurrence_waiting ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE state = 'waiting';
+CREATE INDEX schedule_occurrence_started ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
+    WHERE state = 'started';
 CREATE INDEX schedule_occurrence_reported ON schedule_occurrence (tenant_id, schedule_id, due_at, occurrence)
     WHERE report IS NOT NULL;
 CREATE INDEX schedule_occurrence_by_change ON schedule_occurrence (updated_at);

@@ -544,9 +544,9 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
 /// Writes a schedule with an occurrence, and a console session.
 async fn first_schedule(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
     let schedule = enabled(tenant_id, "nightly")?;
-    store.put_schedule(&schedule, 9, vec![]).await?;
+    store.put_schedule(&schedule, None, 9, vec![]).await?;
     let first = occurrence(tenant_id, "nightly", 10)?;
-    store.add_occurrence(&first, 9).await?;
+    store.add_occurrence(&first, 9, vec![]).await?;
     let opened = session(tenant_id, "u1", n)?;
     store.open_console_session(&opened, 9).await?;
     Ok(())

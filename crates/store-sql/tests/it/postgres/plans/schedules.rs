@@ -39,9 +39,16 @@ pub(super) async fn look_at_schedules(watched: &mut Watched) -> Outcome {
         .await;
     watched
         .look(
-            "open_occurrences",
+            "waiting_occurrences",
             Tenants,
-            store.open_occurrences(&acme, &schedule, PAGE),
+            store.waiting_occurrences(&acme, &schedule, PAGE),
+        )
+        .await;
+    watched
+        .look(
+            "started_occurrences",
+            Tenants,
+            store.started_occurrences(&acme, &schedule, PAGE),
         )
         .await;
     watched
