@@ -8,6 +8,7 @@
 mod enable;
 mod events;
 mod fire;
+mod follow;
 mod form;
 mod hook;
 mod identity;
@@ -17,6 +18,7 @@ mod settle;
 mod start;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use charter_contract::catalogue::schedule::Schedule;
 use charter_contract::ids::{ScheduleId, TenantId};
@@ -29,8 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::EngineError;
 use crate::catalogue::live::CatalogueService;
-use crate::conversation::requests::{RequestService, RequestViewService};
-use crate::execution::runs::RunViewService;
+use crate::conversation::requests::RequestService;
 use crate::execution::starts::RunStartService;
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::CorePorts;
@@ -44,6 +45,9 @@ pub use form::{
 };
 pub use hook::{WebhookEvent, WebhookReceipt};
 
+/// How long a start, or a read of started work, that fails is repeated.
+const RETRIED_FOR: Duration = Duration::from_secs(3_600);
+
 /// The services that schedules start and follow work with.
 pub(crate) struct ScheduleParts {
     pub(crate) news: Arc<Notify>,
@@ -56,11 +60,9 @@ pub(crate) struct ScheduleParts {
     pub(crate) catalogue: Arc<CatalogueService>,
     pub(crate) computations: Arc<Computations>,
     pub(crate) run_starts: Arc<RunStartService>,
-    pub(crate) run_views: Arc<RunViewService>,
     pub(crate) missions: Arc<MissionService>,
     pub(crate) mission_views: Arc<MissionViewService>,
     pub(crate) requests: Arc<RequestService>,
-    pub(crate) request_views: Arc<RequestViewService>,
 }
 
 /// The schedules of all tenants.

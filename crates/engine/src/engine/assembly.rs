@@ -103,11 +103,9 @@ fn schedules(
         catalogue: Arc::clone(&below.catalogue),
         computations: Arc::clone(&parts.computations),
         run_starts: Arc::clone(&execution.starts),
-        run_views: Arc::clone(&execution.views),
         missions: Arc::clone(&missions.missions),
         mission_views: Arc::clone(&missions.views),
         requests: Arc::clone(&conversation.requests),
-        request_views: Arc::clone(&conversation.request_views),
     };
     ScheduleService::new(parts.core(), services)
 }

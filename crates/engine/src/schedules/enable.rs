@@ -1,18 +1,20 @@
 //! Enables schedules: a registered one or a definition, with the rights of the caller.
 
-use charter_contract::bounds::SCHEDULES;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use charter_contract::bounds::{SCHEDULE_BYTES, SCHEDULES};
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::schedule::{
     Schedule, ScheduleState, ScheduleTiming, ScheduledWork,
 };
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::HookId;
+use charter_contract::ids::{HookId, ScheduleId};
 use charter_contract::json::to_stored;
 use charter_contract::time::Timestamp;
 use charter_contract::validate::read_value;
 use charter_domain::schedule::Timing;
-use charter_store::schedule::{ScheduleCause, ScheduleHook, ScheduleRecord};
+use charter_store::schedule::{ScheduleCause, ScheduleHook, ScheduleRecord, ScheduleStored};
 use serde_json::Value;
 
 use super::form::{NewSchedule, ScheduleOrder};
@@ -29,7 +31,7 @@ impl ScheduleService {
     /// `invalid_request` without exactly one of the two, for a time that has passed, and for a webhook without a
     /// sealing key; `invalid_document`; `not_found` for a schedule or work that is not visible; `permission_denied` for
     /// work that the caller may not start, and for another user's schedule; `rate_limited` if the tenant has reached
-    /// its limit of schedules.
+    /// its limit of schedules; `too_large`; `version_conflict` if the schedule changed at the same time.
     pub async fn enable(
         &self,
         caller: &Caller,
@@ -39,20 +41,10 @@ impl ScheduleService {
         self.must_start(caller, &schedule)?;
         let now = self.clock.now();
         let next_at = first_time(&schedule, now, now)?;
-        let known = self.store.schedule(&caller.tenant, &schedule.schedule_id);
-        if let Some(known) = known.await?
-            && !caller.sees(Some(&known.user_id))
-        {
-            let message = format!(
-                "another user enabled the schedule `{}`; choose another id, or ask an operator",
-                schedule.schedule_id
-            );
-            return Err(EngineError::new(ErrorCode::PermissionDenied, message));
-        }
+        let expected = self.version_of(caller, &schedule.schedule_id).await?;
+        let definition = stored_definition(&schedule)?;
         let (cause, hook) = self.cause_of(&schedule)?;
         let (hook, secret) = hook.unzip();
-        let definition = to_stored(&schedule)
-            .map_err(|error| EngineError::internal("writing a schedule", error))?;
         let record = ScheduleRecord {
             tenant_id: caller.tenant.clone(),
             schedule_id: schedule.schedule_id.clone(),
@@ -62,22 +54,39 @@ impl ScheduleService {
             cause,
             state: ScheduleState::Active,
             hook,
+            id_secret: new_id_secret()?,
             enabled_at: now,
             next_at,
-            version: 1,
+            version: expected.map_or(1, |version| version + 1),
         };
         let events = vec![events::changed(&record, "enabled", caller, now)];
-        if !self.store.put_schedule(&record, SCHEDULES, events).await? {
-            let message = format!(
-                "the tenant has {SCHEDULES} schedules, the limit SCHEDULES; delete one first"
-            );
-            return Err(EngineError::new(ErrorCode::RateLimited, message));
-        }
+        let stored = self
+            .store
+            .put_schedule(&record, expected, SCHEDULES, events);
+        must_be_stored(stored.await?, &record.schedule_id)?;
         self.parts.news.notify_waiters();
         Ok(NewSchedule {
             schedule: self.view(caller, record)?,
             secret,
         })
+    }
+
+    /// Returns the version of the schedule that is replaced, if there is one.
+    async fn version_of(
+        &self,
+        caller: &Caller,
+        schedule: &ScheduleId,
+    ) -> Result<Option<u64>, EngineError> {
+        let Some(known) = self.store.schedule(&caller.tenant, schedule).await? else {
+            return Ok(None);
+        };
+        if caller.sees(Some(&known.user_id)) {
+            return Ok(Some(known.version));
+        }
+        let message = format!(
+            "another user enabled the schedule `{schedule}`; choose another id, or ask an operator"
+        );
+        Err(EngineError::new(ErrorCode::PermissionDenied, message))
     }
 
     /// Returns the definition that an order means.
@@ -163,6 +172,46 @@ impl ScheduleService {
                 (ScheduleCause::Webhook, Some((hook, text)))
             }
         })
+    }
+}
+
+/// Returns a definition as it is stored.
+fn stored_definition(schedule: &Schedule) -> Result<String, EngineError> {
+    let definition =
+        to_stored(schedule).map_err(|error| EngineError::internal("writing a schedule", error))?;
+    if definition.len() > SCHEDULE_BYTES {
+        let message = format!(
+            "the definition of `{}` has {} bytes; the limit is {SCHEDULE_BYTES} (SCHEDULE_BYTES)",
+            schedule.schedule_id,
+            definition.len()
+        );
+        return Err(EngineError::new(ErrorCode::TooLarge, message));
+    }
+    Ok(definition)
+}
+
+/// Draws the secret that the ids of a schedule's work follow from.
+fn new_id_secret() -> Result<String, EngineError> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret)
+        .map_err(|error| EngineError::internal("creating a secret", error))?;
+    Ok(STANDARD.encode(secret))
+}
+
+/// Refuses a schedule that was not stored.
+fn must_be_stored(stored: ScheduleStored, schedule: &ScheduleId) -> Result<(), EngineError> {
+    match stored {
+        ScheduleStored::Stored => Ok(()),
+        ScheduleStored::Changed => {
+            let message = format!("the schedule `{schedule}` changed at the same time; try again");
+            Err(EngineError::new(ErrorCode::VersionConflict, message))
+        }
+        ScheduleStored::Full => {
+            let message = format!(
+                "the tenant has {SCHEDULES} schedules, the limit SCHEDULES; delete one first"
+            );
+            Err(EngineError::new(ErrorCode::RateLimited, message))
+        }
     }
 }
 

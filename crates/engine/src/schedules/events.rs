@@ -41,13 +41,7 @@ pub(super) fn ended(
     at: Timestamp,
 ) -> Vec<NewMessage> {
     let (tenant, user) = (&record.tenant_id, &record.user_id);
-    let payload = OccurrenceEventRef {
-        schedule_id: record.schedule_id.clone(),
-        occurrence: occurrence.occurrence.clone(),
-        state,
-    };
-    let topic = format!("schedule.{state}");
-    let mut messages = vec![message(topic, tenant, user, &json!(payload), at)];
+    let mut messages = vec![moved(record, occurrence, state, at)];
     let items = report.map_or(&[][..], |report| report.items.as_slice());
     for (change, topic) in [
         (ItemChange::New, "finding.new"),
@@ -68,6 +62,27 @@ pub(super) fn ended(
         messages.push(message(topic, tenant, user, &json!(payload), at));
     }
     messages
+}
+
+/// Builds the event about the state of an occurrence.
+pub(super) fn moved(
+    record: &ScheduleRecord,
+    occurrence: &OccurrenceRecord,
+    state: OccurrenceState,
+    at: Timestamp,
+) -> NewMessage {
+    let payload = OccurrenceEventRef {
+        schedule_id: record.schedule_id.clone(),
+        occurrence: occurrence.occurrence.clone(),
+        state,
+    };
+    message(
+        format!("schedule.{state}"),
+        &record.tenant_id,
+        &record.user_id,
+        &json!(payload),
+        at,
+    )
 }
 
 fn message(

@@ -164,14 +164,6 @@ impl OccurrenceView {
             note: record.note,
         })
     }
-
-    /// The view for a listing.
-    pub(super) fn without_items(mut self) -> Self {
-        if let Some(report) = &mut self.report {
-            report.items.clear();
-        }
-        self
-    }
 }
 
 /// Returns the work that an occurrence started.

@@ -96,7 +96,8 @@ impl ScheduleService {
             .map_err(|error| EngineError::internal("writing an event", error))?;
         let key = format!("webhook/{}", event.id);
         let one = occurrence(&record, key, self.clock.now(), Some(event_text));
-        match self.store.add_occurrence(&one, TRIGGER_BACKLOG).await? {
+        let added = self.store.add_occurrence(&one, TRIGGER_BACKLOG, vec![]);
+        match added.await? {
             OccurrenceAdded::Added => Ok(WebhookReceipt { status: "accepted" }),
             OccurrenceAdded::Known => Ok(WebhookReceipt { status: "repeated" }),
             OccurrenceAdded::Full => Err(backlog(&record.schedule_id)),

@@ -7,7 +7,8 @@ use charter_contract::ids::ScheduleId;
 use charter_contract::time::Timestamp;
 use charter_store::page::PageRequest;
 use charter_store::schedule::{
-    OccurrenceAdded, OccurrenceRecord, ScheduleCause, ScheduleChange, ScheduleRecord,
+    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleCause, ScheduleChange,
+    ScheduleRecord,
 };
 
 use super::ScheduleService;
@@ -50,7 +51,8 @@ impl ScheduleService {
             return Err(EngineError::new(ErrorCode::VersionConflict, message));
         }
         let one = occurrence(&record, format!("manual/{}", self.ids.uuid()), now, None);
-        match self.store.add_occurrence(&one, TRIGGER_BACKLOG).await? {
+        let added = self.store.add_occurrence(&one, TRIGGER_BACKLOG, vec![]);
+        match added.await? {
             OccurrenceAdded::Added | OccurrenceAdded::Known => OccurrenceView::new(one),
             OccurrenceAdded::Full => Err(backlog(schedule)),
         }
@@ -72,7 +74,6 @@ impl ScheduleService {
             .occurrences(&caller.tenant, schedule, page)
             .await?;
         let entries = found.entries.into_iter().map(OccurrenceView::new);
-        let entries = entries.map(|one| one.map(OccurrenceView::without_items));
         Ok(OccurrencePage {
             entries: entries.collect::<Result<_, _>>()?,
             next: found.next,
@@ -140,6 +141,24 @@ pub(super) fn backlog(schedule: &ScheduleId) -> EngineError {
     EngineError::new(ErrorCode::RateLimited, message)
 }
 
+/// A change of an occurrence from one state to another, without texts.
+pub(super) fn transition(
+    from: OccurrenceState,
+    to: OccurrenceState,
+    at: Timestamp,
+) -> OccurrenceChange {
+    OccurrenceChange {
+        from,
+        to,
+        of_version: None,
+        work: None,
+        note: None,
+        report: None,
+        failing_since: None,
+        at,
+    }
+}
+
 /// An occurrence that starts at once.
 pub(super) fn occurrence(
     record: &ScheduleRecord,
@@ -158,6 +177,7 @@ pub(super) fn occurrence(
         work: None,
         note: None,
         report: None,
+        failing_since: None,
         updated_at: at,
     }
 }

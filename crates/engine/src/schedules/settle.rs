@@ -3,105 +3,106 @@
 
 use charter_contract::bounds::TRIGGER_BACKLOG;
 use charter_contract::catalogue::evidence::Attachment;
-use charter_contract::catalogue::schedule::{OccurrenceState, Schedule, ScheduleTiming};
+use charter_contract::catalogue::schedule::{
+    FindingTrigger, OccurrenceState, Schedule, ScheduleState, ScheduleTiming,
+};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::json::{decode_stored, to_stored};
-use charter_contract::mission::MissionState;
-use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::schedule::{ItemChange, ScheduleReport, compare, matches_trigger};
 use charter_store::StoreError;
+use charter_store::lease::Lease;
 use charter_store::schedule::{
-    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleRecord,
+    OccurrenceAdded, OccurrenceChange, OccurrenceRecord, ScheduleRecord, StoredReport,
 };
-use serde::Deserialize as _;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::form::{StartedWork, work_of};
+use super::follow::WorkEnd;
 use super::identity::ScheduleIdentity;
-use super::occurrences::occurrence;
-use super::{ScheduleService, definition_of, events, name_of};
+use super::occurrences::{occurrence, transition};
+use super::{RETRIED_FOR, ScheduleService, definition_of, events, name_of};
+use crate::ground::moments;
 use crate::{Caller, EngineError};
 
-/// How the work of an occurrence ended.
-struct WorkEnd {
-    state: OccurrenceState,
-    note: Option<String>,
-    findings: Vec<Finding>,
-}
-
-impl WorkEnd {
-    fn failed(note: impl Into<String>) -> Self {
-        Self {
-            state: OccurrenceState::Failed,
-            note: Some(note.into()),
-            findings: Vec::new(),
-        }
-    }
-
-    fn ended(note: impl Into<String>) -> Self {
-        Self {
-            state: OccurrenceState::Ended,
-            ..Self::failed(note)
-        }
-    }
-}
-
 impl ScheduleService {
-    /// Records the end of started occurrences whose work has ended.
+    /// Records the end of started occurrences whose work has ended. A failure of one occurrence does not affect the
+    /// others.
     pub(super) async fn settle_started(
         &self,
+        lease: &Lease,
         record: &ScheduleRecord,
         schedule: &Schedule,
     ) -> Result<(), EngineError> {
-        let open = self.store.open_occurrences(
+        let started = self.store.started_occurrences(
             &record.tenant_id,
             &record.schedule_id,
-            TRIGGER_BACKLOG + 1,
+            TRIGGER_BACKLOG,
         );
+        let started = started.await?;
         let caller = ScheduleIdentity::read(record)?.caller(&record.tenant_id);
-        for one in open.await? {
-            if one.state != OccurrenceState::Started {
-                continue;
+        for one in &started {
+            if !self.renew(lease).await? {
+                return Ok(());
             }
-            let Some(work) = work_of(&one)? else {
-                continue;
-            };
-            let end = match self.end_of(&caller, &work).await {
-                Ok(end) => end,
-                Err(error) if error.code == ErrorCode::NotFound => {
-                    Some(WorkEnd::failed("its work no longer exists"))
-                }
-                Err(error) => return Err(error),
-            };
-            if let Some(end) = end {
-                self.settle(record, schedule, &one, end).await?;
+            if let Err(error) = self.settle_ended(&caller, record, schedule, one).await {
+                self.record_failing(record, schedule, one, &error).await?;
             }
         }
         Ok(())
     }
 
-    /// Returns how work has ended; `None` while it is unfinished.
-    async fn end_of(
+    /// Records the end of an occurrence if its work has ended.
+    async fn settle_ended(
         &self,
         caller: &Caller,
-        work: &StartedWork,
-    ) -> Result<Option<WorkEnd>, EngineError> {
-        match work {
-            StartedWork::Request(request) => {
-                let view = self.parts.request_views.request(caller, request).await?;
-                view.answer.map(|answer| end_of_answer(&answer)).transpose()
+        record: &ScheduleRecord,
+        schedule: &Schedule,
+        one: &OccurrenceRecord,
+    ) -> Result<(), EngineError> {
+        let end = match self.end_of(caller, one).await {
+            Ok(end) => end,
+            Err(error) if error.code == ErrorCode::NotFound => {
+                Some(WorkEnd::failed("its work no longer exists"))
             }
-            StartedWork::Run(run) => {
-                let view = self.parts.run_views.show(caller, run).await?;
-                Ok(end_of_run(view.summary.status))
-            }
-            StartedWork::Mission(mission) => {
-                let view = self.parts.mission_views.show(caller, mission).await?;
-                Ok(end_of_mission(view.state, view.reason))
-            }
+            Err(error) => return Err(error),
+        };
+        if let Some(end) = end {
+            return self.settle(record, schedule, one, end).await;
         }
+        if one.failing_since.is_some() {
+            let readable = unchanged(one);
+            self.change_occurrence(one, &readable, vec![]).await?;
+        }
+        Ok(())
+    }
+
+    /// Records since when an occurrence could not be settled. After `RETRIED_FOR` it has failed.
+    async fn record_failing(
+        &self,
+        record: &ScheduleRecord,
+        schedule: &Schedule,
+        one: &OccurrenceRecord,
+        error: &EngineError,
+    ) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        let Some(since) = one.failing_since else {
+            tracing::warn!(
+                schedule.id = %one.schedule_id, error = %error, "an occurrence could not be settled; retrying"
+            );
+            let failing = OccurrenceChange {
+                failing_since: Some(now),
+                ..unchanged(one)
+            };
+            self.change_occurrence(one, &failing, vec![]).await?;
+            return Ok(());
+        };
+        if now < moments::after(since, RETRIED_FOR) {
+            return Ok(());
+        }
+        let note = format!("the end of its work could not be recorded since {since}: {error}");
+        self.settle(record, schedule, one, WorkEnd::failed(note))
+            .await
     }
 
     /// Records the end of an occurrence. The steps before the record may be repeated without effect.
@@ -124,14 +125,10 @@ impl ScheduleService {
             self.trigger(record, schedule, one, report, &end.findings)
                 .await?;
         }
-        let written = report.as_ref().map(to_stored).transpose();
         let change = OccurrenceChange {
-            from: OccurrenceState::Started,
-            to: end.state,
-            work: None,
             note: end.note,
-            report: written.map_err(|error| EngineError::internal("writing a report", error))?,
-            at: now,
+            report: report.as_ref().map(stored_report).transpose()?,
+            ..transition(OccurrenceState::Started, end.state, now)
         };
         let events = events::ended(record, schedule, one, end.state, report.as_ref(), now);
         self.change_occurrence(one, &change, events).await?;
@@ -188,7 +185,8 @@ impl ScheduleService {
         }
     }
 
-    /// Adds an occurrence to each trigger of the tenant that new findings match: one for all of them.
+    /// Adds an occurrence to each trigger of the tenant that new findings match, if its owner may see them: one for all
+    /// of them.
     async fn trigger(
         &self,
         record: &ScheduleRecord,
@@ -200,13 +198,23 @@ impl ScheduleService {
         if report.new == 0 {
             return Ok(());
         }
-        for trigger in self.store.finding_triggers(&record.tenant_id).await? {
+        for id in self.store.finding_triggers(&record.tenant_id).await? {
             // A trigger that starts itself would never end.
-            if trigger.schedule_id == record.schedule_id {
+            if id == record.schedule_id {
                 continue;
             }
-            let ScheduleTiming::Finding(filter) = definition_of(&trigger)?.when else {
+            let Some(trigger) = self.store.schedule(&record.tenant_id, &id).await? else {
                 continue;
+            };
+            let filter = match filter_of(&trigger, record) {
+                Ok(Some(filter)) => filter,
+                Ok(None) => continue,
+                Err(error) => {
+                    tracing::warn!(
+                        schedule.id = %id, error = %error, "a trigger cannot be read; new findings do not start it"
+                    );
+                    continue;
+                }
             };
             let domain = schedule.domain.as_ref();
             let matching: Vec<&Finding> = report
@@ -218,14 +226,15 @@ impl ScheduleService {
                     all.find(|finding| finding.finding_id == item.finding_id)
                 })
                 .collect();
-            if matching.is_empty() {
-                continue;
+            if !matching.is_empty() {
+                self.add_event(&trigger, record, one, &matching).await?;
             }
-            self.add_event(&trigger, record, one, &matching).await?;
         }
         Ok(())
     }
 
+    /// Adds an occurrence to a trigger. If it has too many unfinished ones, the new one is skipped and its owner gets an
+    /// event, because the findings are not new again.
     async fn add_event(
         &self,
         trigger: &ScheduleRecord,
@@ -239,55 +248,64 @@ impl ScheduleService {
         let event =
             to_stored(&event).map_err(|error| EngineError::internal("writing an event", error))?;
         let key = format!("finding/{}/{}", record.schedule_id, one.occurrence);
-        let added = occurrence(trigger, key, self.clock.now(), Some(event));
-        match self.store.add_occurrence(&added, TRIGGER_BACKLOG).await {
-            Ok(OccurrenceAdded::Added | OccurrenceAdded::Known) => {}
-            Ok(OccurrenceAdded::Full) => tracing::warn!(
-                schedule.id = %trigger.schedule_id,
-                "a trigger has too many unfinished occurrences; new findings do not start it"
-            ),
-            // The trigger was deleted meanwhile.
-            Err(StoreError::Refused { .. }) => {}
-            Err(error) => return Err(error.into()),
+        let now = self.clock.now();
+        let added = occurrence(trigger, key, now, Some(event));
+        let outcome = self.store.add_occurrence(&added, TRIGGER_BACKLOG, vec![]);
+        let outcome = match outcome.await {
+            Ok(OccurrenceAdded::Full) => {
+                let state = OccurrenceState::Skipped;
+                let messages = vec![events::moved(trigger, &added, state, now)];
+                let note = format!(
+                    "the trigger has {TRIGGER_BACKLOG} unfinished occurrences, the limit TRIGGER_BACKLOG"
+                );
+                let skipped = OccurrenceRecord {
+                    state,
+                    note: Some(note),
+                    ..added
+                };
+                let recorded = self
+                    .store
+                    .add_occurrence(&skipped, TRIGGER_BACKLOG, messages);
+                recorded.await
+            }
+            other => other,
+        };
+        match outcome {
+            // A refusal: the trigger was deleted meanwhile.
+            Ok(_) | Err(StoreError::Refused { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
         }
-        Ok(())
     }
 }
 
-fn end_of_answer(answer: &Value) -> Result<WorkEnd, EngineError> {
-    if answer.get("error_id").is_some() {
-        let message = answer.get("user_message").and_then(Value::as_str);
-        return Ok(WorkEnd::failed(message.unwrap_or("the request failed")));
-    }
-    let findings = match answer.pointer("/metadata/findings") {
-        Some(found) => Vec::<Finding>::deserialize(found)
-            .map_err(|error| EngineError::internal("reading the findings of an answer", error))?,
-        None => Vec::new(),
+/// Returns the filter of a trigger whose owner may see the findings of a schedule.
+fn filter_of(
+    trigger: &ScheduleRecord,
+    record: &ScheduleRecord,
+) -> Result<Option<FindingTrigger>, EngineError> {
+    let owner = ScheduleIdentity::read(trigger)?.caller(&trigger.tenant_id);
+    let ScheduleTiming::Finding(filter) = definition_of(trigger)?.when else {
+        return Ok(None);
     };
-    Ok(WorkEnd {
-        state: OccurrenceState::Ended,
-        note: None,
-        findings,
+    let starts = trigger.state == ScheduleState::Active && owner.sees(Some(&record.user_id));
+    Ok(starts.then_some(filter))
+}
+
+/// Writes a report, and its summary for listings.
+fn stored_report(report: &ScheduleReport) -> Result<StoredReport, EngineError> {
+    let broken = |error| EngineError::internal("writing a report", error);
+    let summary = ScheduleReport {
+        items: Vec::new(),
+        ..*report
+    };
+    Ok(StoredReport {
+        full: to_stored(report).map_err(broken)?,
+        summary: to_stored(&summary).map_err(broken)?,
     })
 }
 
-fn end_of_run(status: RunStatus) -> Option<WorkEnd> {
-    let is_done = matches!(status, RunStatus::Completed | RunStatus::Incomplete);
-    status.is_final().then(|| {
-        if is_done {
-            WorkEnd::ended(status.as_str())
-        } else {
-            WorkEnd::failed(status.as_str())
-        }
-    })
-}
-
-fn end_of_mission(state: MissionState, reason: Option<String>) -> Option<WorkEnd> {
-    state.is_final().then(|| {
-        if state == MissionState::Completed {
-            WorkEnd::ended(state.as_str())
-        } else {
-            WorkEnd::failed(reason.unwrap_or_else(|| state.to_string()))
-        }
-    })
+/// A change that leaves a started occurrence as it is, and readable.
+fn unchanged(one: &OccurrenceRecord) -> OccurrenceChange {
+    let state = OccurrenceState::Started;
+    transition(state, state, one.updated_at)
 }

@@ -44,9 +44,11 @@ impl ScheduleService {
         let caller = identity.caller(&record.tenant_id);
         let event = event_of(one)?;
         let parameters = parameters(schedule, event.as_ref())?;
-        let id = id_of(one);
+        let id = id_of(record, one);
         match &schedule.run {
-            ScheduledWork::Skill(skill) => self.start_skill(&caller, skill, parameters, one).await,
+            ScheduledWork::Skill(skill) => {
+                self.start_skill(&caller, skill, parameters, one, id).await
+            }
             ScheduledWork::Playbook(playbook) => {
                 if let (ScheduleTiming::Finding(_), Some(event)) = (&schedule.when, &event) {
                     return self.propose(&caller, playbook, parameters, event, id).await;
@@ -73,8 +75,9 @@ impl ScheduleService {
         skill: &SkillId,
         parameters: Map<String, Value>,
         one: &OccurrenceRecord,
+        id: Uuid,
     ) -> Result<StartedWork, EngineError> {
-        let request_id = RequestId::from_uuid(id_of(one));
+        let request_id = RequestId::from_uuid(id);
         let request = json!({
             "id": request_id, "timestamp": one.due_at, "input": format!("run {skill}"),
             "metadata": {"skill_id": skill, "parameters": parameters},
@@ -208,9 +211,11 @@ impl ScheduleService {
     }
 }
 
-/// Derives the id of an occurrence's work.
-fn id_of(one: &OccurrenceRecord) -> Uuid {
+/// Derives the id of an occurrence's work. The secret of the schedule makes it unpredictable, so that no client can use
+/// the id first.
+fn id_of(record: &ScheduleRecord, one: &OccurrenceRecord) -> Uuid {
     let schedule = name_of(&one.tenant_id, &one.schedule_id);
+    let schedule = format!("{} {schedule}", record.id_secret);
     let schedule = Uuid::new_v5(&NAMESPACE, schedule.as_bytes());
     Uuid::new_v5(&schedule, one.occurrence.as_bytes())
 }

@@ -41,9 +41,9 @@ pub(crate) struct EventsQuery {
 /// `approval.consumed`, `approval.lapsed`, `run.status`, `request.result`, `catalogue.changed`, `account.connected`,
 /// `account.disconnected`, `route_example.accepted`, `route_example.rejected`, `route_example.withdrawn`,
 /// `schedule.enabled`, `schedule.paused`, `schedule.resumed`, `schedule.deleted`, `schedule.ended`, `schedule.failed`,
-/// `finding.new`, `finding.resolved`; for admins with the scope `admin:read` also `key.created`, `key.rotated`,
-/// `key.revoked`. An event has the id of the changed object. An interrupted stream resumes with `Last-Event-ID` or
-/// `after`.
+/// `schedule.skipped`, `finding.new`, `finding.resolved`; for admins with the scope `admin:read` also `key.created`,
+/// `key.rotated`, `key.revoked`. An event has the id of the changed object. An interrupted stream resumes with
+/// `Last-Event-ID` or `after`.
 #[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "list_events", params(EventsQuery),
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/event_page"))))]
 pub(crate) async fn events(

@@ -173,6 +173,9 @@ pub enum AnnouncedEvent {
     /// An occurrence could not start, or its work failed.
     #[serde(rename = "schedule.failed")]
     ScheduleFailed(OccurrenceEventRef),
+    /// A trigger had too many unfinished occurrences, so that new findings did not start it.
+    #[serde(rename = "schedule.skipped")]
+    ScheduleSkipped(OccurrenceEventRef),
     /// An occurrence found what the previous one did not.
     #[serde(rename = "finding.new")]
     FindingNew(FindingEventRef),
