@@ -193,8 +193,9 @@ pub trait Schedules {
     /// Lists the ids of a tenant's active schedules that findings start.
     async fn finding_triggers(&self, tenant: &TenantId) -> Result<Vec<ScheduleId>, StoreError>;
 
-    /// Lists the ids of schedules of all tenants that have something to do at `now`: an active one whose next occurrence is due,
-    /// and any with an occurrence that starts or has started. By tenant and id, after those of `after`.
+    /// Lists the ids of schedules of all tenants that have something to do at `now`: an active one whose next
+    /// occurrence is due, and any with an occurrence that starts or has started. By tenant and id, after those of
+    /// `after`.
     async fn schedules_due(
         &self,
         now: Timestamp,

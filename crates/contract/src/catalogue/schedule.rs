@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::vocabulary::Status;
-use crate::bounds::{
-    SCHEDULE_BYTES, SCHEDULE_INTERVAL_S, SCHEDULE_JITTER_S, SCHEDULE_PARAMETERS,
-};
+use crate::bounds::{SCHEDULE_BYTES, SCHEDULE_INTERVAL_S, SCHEDULE_JITTER_S, SCHEDULE_PARAMETERS};
 use crate::ids::{
     DomainId, Label, MissionTypeId, PlaybookId, RuleId, ScheduleId, SkillId, TenantId,
 };

@@ -51,8 +51,8 @@ impl ScheduleService {
         }
     }
 
-    /// Does the work of all schedules that is due now, once: several replicas may call it at the same time. Tenants take
-    /// turns, so that many schedules of one tenant do not delay those of another.
+    /// Does the work of all schedules that is due now, once: several replicas may call it at the same time. Tenants
+    /// take turns, so that many schedules of one tenant do not delay those of another.
     ///
     /// # Errors
     /// If storage fails. The failure of one schedule is logged, and does not affect the others.
@@ -141,8 +141,8 @@ impl ScheduleService {
         started
     }
 
-    /// Records the occurrences that are due. Returns the schedule afterwards; `None` if it is no longer the one that was
-    /// read.
+    /// Records the occurrences that are due. Returns the schedule afterwards; `None` if it is no longer the one that
+    /// was read.
     async fn record_due(
         &self,
         record: ScheduleRecord,
@@ -189,11 +189,9 @@ impl ScheduleService {
         record: &ScheduleRecord,
         schedule: &Schedule,
     ) -> Result<(), EngineError> {
-        let waiting = self.store.waiting_occurrences(
-            &record.tenant_id,
-            &record.schedule_id,
-            TRIGGER_BACKLOG,
-        );
+        let waiting =
+            self.store
+                .waiting_occurrences(&record.tenant_id, &record.schedule_id, TRIGGER_BACKLOG);
         let now = self.clock.now();
         let mut waiting = waiting.await?;
         waiting.retain(|one| one.start_at <= now);
@@ -240,13 +238,12 @@ impl ScheduleService {
 
     /// Whether work of an earlier occurrence is unfinished. Work that has ended may not be settled yet.
     async fn has_unfinished(&self, record: &ScheduleRecord) -> Result<bool, EngineError> {
-        let started = self.store.started_occurrences(
-            &record.tenant_id,
-            &record.schedule_id,
-            TRIGGER_BACKLOG,
-        );
+        let started =
+            self.store
+                .started_occurrences(&record.tenant_id, &record.schedule_id, TRIGGER_BACKLOG);
+        let started = started.await?;
         let caller = ScheduleIdentity::read(record)?.caller(&record.tenant_id);
-        for one in &started.await? {
+        for one in &started {
             let is_over = match self.end_of(&caller, one).await {
                 Ok(end) => end.is_some(),
                 Err(error) => error.code == ErrorCode::NotFound,
@@ -259,7 +256,7 @@ impl ScheduleService {
     }
 
     /// Returns a listed occurrence with its event, unless it or its schedule has changed meanwhile.
-    async fn startable(
+    pub(super) async fn startable(
         &self,
         record: &ScheduleRecord,
         listed: &OccurrenceRecord,
@@ -373,8 +370,9 @@ fn missed_of(record: &ScheduleRecord, missed: Missed, now: Timestamp) -> Occurre
 mod tests {
     use super::*;
 
-    fn keys(all: &[(&str, &str)]) -> Vec<(TenantId, ScheduleId)> {
-        let parsed = all.iter().map(|(tenant, schedule)| {
+    fn keys(all: &[&str]) -> Vec<(TenantId, ScheduleId)> {
+        let parsed = all.iter().map(|key| {
+            let (tenant, schedule) = key.split_once('/').unwrap();
             let tenant = TenantId::parse(tenant).unwrap();
             (tenant, ScheduleId::parse(schedule).unwrap())
         });
@@ -383,9 +381,8 @@ mod tests {
 
     #[test]
     fn schedules_of_one_tenant_do_not_delay_those_of_another() {
-        let due = keys(&[("a", "s1"), ("a", "s2"), ("a", "s3"), ("b", "s1"), ("c", "s1"), ("c", "s2")]);
-        let expected =
-            keys(&[("a", "s1"), ("b", "s1"), ("c", "s1"), ("a", "s2"), ("c", "s2"), ("a", "s3")]);
+        let due = keys(&["a/s1", "a/s2", "a/s3", "b/s1", "c/s1", "c/s2"]);
+        let expected = keys(&["a/s1", "b/s1", "c/s1", "a/s2", "c/s2", "a/s3"]);
         assert_eq!(in_turns(due), expected);
     }
 }

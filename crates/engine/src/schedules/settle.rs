@@ -34,11 +34,9 @@ impl ScheduleService {
         record: &ScheduleRecord,
         schedule: &Schedule,
     ) -> Result<(), EngineError> {
-        let started = self.store.started_occurrences(
-            &record.tenant_id,
-            &record.schedule_id,
-            TRIGGER_BACKLOG,
-        );
+        let started =
+            self.store
+                .started_occurrences(&record.tenant_id, &record.schedule_id, TRIGGER_BACKLOG);
         let started = started.await?;
         let caller = ScheduleIdentity::read(record)?.caller(&record.tenant_id);
         for one in &started {
@@ -233,8 +231,8 @@ impl ScheduleService {
         Ok(())
     }
 
-    /// Adds an occurrence to a trigger. If it has too many unfinished ones, the new one is skipped and its owner gets an
-    /// event, because the findings are not new again.
+    /// Adds an occurrence to a trigger. If it has too many unfinished ones, the new one is skipped and its owner gets
+    /// an event, because the findings are not new again.
     async fn add_event(
         &self,
         trigger: &ScheduleRecord,
@@ -251,7 +249,8 @@ impl ScheduleService {
         let now = self.clock.now();
         let added = occurrence(trigger, key, now, Some(event));
         let outcome = self.store.add_occurrence(&added, TRIGGER_BACKLOG, vec![]);
-        let outcome = match outcome.await {
+        let outcome = outcome.await;
+        let outcome = match outcome {
             Ok(OccurrenceAdded::Full) => {
                 let state = OccurrenceState::Skipped;
                 let messages = vec![events::moved(trigger, &added, state, now)];

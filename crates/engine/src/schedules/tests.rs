@@ -1,5 +1,7 @@
 //! Schedules over SQLite, with a simulated clock.
 
+mod faults;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

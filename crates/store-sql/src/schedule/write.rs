@@ -5,9 +5,7 @@ use charter_contract::ids::{ScheduleId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::outbox::NewMessage;
-use charter_store::schedule::{
-    OccurrenceRecord, ScheduleChange, ScheduleRecord, ScheduleStored,
-};
+use charter_store::schedule::{OccurrenceRecord, ScheduleChange, ScheduleRecord, ScheduleStored};
 
 use super::READING;
 use super::occurrence;
@@ -151,8 +149,9 @@ pub(super) async fn advance(
     for one in occurrences {
         let is_waiting = one.state == OccurrenceState::Waiting;
         if is_waiting && open >= column::limit(room) {
-            let note =
-                format!("the schedule has {room} unfinished occurrences, the limit TRIGGER_BACKLOG");
+            let note = format!(
+                "the schedule has {room} unfinished occurrences, the limit TRIGGER_BACKLOG"
+            );
             let skipped = OccurrenceRecord {
                 state: OccurrenceState::Skipped,
                 note: Some(note),

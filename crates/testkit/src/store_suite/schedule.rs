@@ -259,7 +259,9 @@ pub async fn an_event_is_recorded_once(store: &dyn Store) -> Outcome {
     };
     let event = message("schedule.skipped", 3)?;
     for expected in [OccurrenceAdded::Added, OccurrenceAdded::Known] {
-        let added = store.add_occurrence(&skipped, 2, vec![event.clone()]).await?;
+        let added = store
+            .add_occurrence(&skipped, 2, vec![event.clone()])
+            .await?;
         assert_eq!(added, expected, "a finished occurrence needs no room");
     }
     assert_eq!(store.messages(0, 10).await?.len(), 1);
@@ -306,8 +308,8 @@ pub async fn an_occurrence_changes_from_its_state(store: &dyn Store) -> Outcome 
     Ok(())
 }
 
-/// A schedule is replaced in the version that was read, and created if there is none: of concurrent writes, one succeeds.
-/// Waiting occurrences of the earlier version are skipped.
+/// A schedule is replaced in the version that was read, and created if there is none: of concurrent writes, one
+/// succeeds. Waiting occurrences of the earlier version are skipped.
 ///
 /// # Errors
 /// Any error of the store.
@@ -322,10 +324,7 @@ pub async fn a_schedule_is_replaced_in_the_expected_version(store: &dyn Store) -
         let stored = store.put_schedule(&nightly, expected, ROOM, vec![]).await?;
         assert_eq!(stored, outcome, "{expected:?}");
     }
-    for (second, state) in [
-        (1, OccurrenceState::Waiting),
-        (2, OccurrenceState::Started),
-    ] {
+    for (second, state) in [(1, OccurrenceState::Waiting), (2, OccurrenceState::Started)] {
         let one = OccurrenceRecord {
             state,
             ..occurrence("acme", "nightly", second)?
@@ -341,10 +340,7 @@ pub async fn a_schedule_is_replaced_in_the_expected_version(store: &dyn Store) -
     let listed = store.occurrences(&acme, &nightly.schedule_id, &page);
     let listed = listed.await?.entries;
     let states: Vec<_> = listed.iter().map(|one| one.state).collect();
-    assert_eq!(
-        states,
-        [OccurrenceState::Started, OccurrenceState::Skipped]
-    );
+    assert_eq!(states, [OccurrenceState::Started, OccurrenceState::Skipped]);
     assert!(listed[1].note.is_some(), "{listed:?}");
     Ok(())
 }
