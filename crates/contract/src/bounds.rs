@@ -441,7 +441,7 @@ bounds! {
     SCHEDULE_CATCH_UP = 24, Count;
     /// Items that the report of one occurrence of a schedule keeps.
     SCHEDULE_REPORT_ITEMS = 1_000, Count;
-    /// Unfinished occurrences of one schedule or trigger; a further webhook is refused, and further occurrences are skipped.
+    /// Unfinished occurrences of one schedule or trigger; further webhooks are refused, others recorded as skipped.
     TRIGGER_BACKLOG = 100, Count;
     /// The body of an incoming webhook.
     WEBHOOK_EVENT_BYTES = 256 * KIB, Bytes;

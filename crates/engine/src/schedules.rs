@@ -2,8 +2,8 @@
 //!
 //! A package has definitions of schedules. None runs until a user of a tenant enables it; what then runs is the
 //! definition as it was enabled, with that user's rights. Every replica looks for due schedules; a lease and the natural
-//! key of each occurrence make one of them start it, and the ids of the work follow from the key, so that an interrupted
-//! start is repeated without effect.
+//! key of each occurrence make one of them start it. The ids of the work follow from the key and a secret of the
+//! schedule, so that an interrupted start is repeated without effect.
 
 mod enable;
 mod events;
