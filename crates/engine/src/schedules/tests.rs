@@ -101,12 +101,17 @@ impl Rig {
         listed.unwrap().entries
     }
 
-    /// Fires what is due, until all its work has ended.
+    /// Fires what is due, until nothing waits and all its work has ended.
     async fn fire(&self) {
         let fired = async {
             loop {
                 self.engine.schedules().fire_due().await.unwrap();
-                let is_open = |one: &OccurrenceView| one.state == OccurrenceState::Started;
+                let is_open = |one: &OccurrenceView| {
+                    matches!(
+                        one.state,
+                        OccurrenceState::Waiting | OccurrenceState::Started
+                    )
+                };
                 if !self.occurrences().await.iter().any(is_open) {
                     return;
                 }
