@@ -93,26 +93,33 @@ async fn advance(
     (tenant, run): (&str, &str),
     step: &ApprovalTransition,
 ) -> Result<(), StoreError> {
-    let moved = execute(
-        WRITING,
-        tx,
-        "UPDATE approval SET state = $4, body = $5
-         WHERE tenant_id = $1 AND approval_id = $2 AND state = $3 AND run_id = $6",
-        params![
-            tenant,
-            step.approval_id.as_str(),
-            step.from.as_str(),
-            step.to.as_str(),
-            &step.body,
-            run
-        ],
-    )
-    .await?;
+    let update = "UPDATE approval SET state = $4, body = $5
+         WHERE tenant_id = $1 AND approval_id = $2 AND state = $3 AND run_id = $6";
+    let mut values = params![
+        tenant,
+        step.approval_id.as_str(),
+        step.from.as_str(),
+        step.to.as_str(),
+        &step.body,
+        run
+    ]
+    .to_vec();
+    let moved = match &step.expected_body {
+        Some(expected) => {
+            values.push(expected.into());
+            let update = format!("{update} AND body = $7");
+            execute(WRITING, tx, &update, &values).await?
+        }
+        None => execute(WRITING, tx, update, &values).await?,
+    };
     if moved == 0 {
         return Err(StoreError::Refused {
             what: "approval",
             id: step.approval_id.to_string(),
-            detail: format!("it is no longer {}", step.from.as_str()),
+            detail: format!(
+                "it is no longer {}, or was changed meanwhile",
+                step.from.as_str()
+            ),
         });
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! Approvals: requests for a person's decision, and the decisions.
 //!
 //! A record moves from one state to the next and never back, and only from the state that the caller expects. A pending
-//! record may also change its body, when its approval goes to the next group of approvers. It is
+//! record may also change its body, when its approval goes to the next group of approvers; then the caller expects the
+//! body that it read, because the state is the same before and after. It is
 //! created and consumed in the transaction that appends to its run's journal ([`crate::journal::Append::approvals`]);
 //! people decide on it separately.
 
@@ -93,6 +94,8 @@ pub struct ApprovalTransition {
     pub from: ApprovalState,
     /// The new state.
     pub to: ApprovalState,
+    /// The expected body; absent if any body of the expected state is replaced.
+    pub expected_body: Option<String>,
     /// JSON of the whole approval after the transition.
     pub body: String,
 }
@@ -144,7 +147,7 @@ pub trait Approvals {
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the tenant has no such approval; [`StoreError::Refused`] when its state is not
-    /// `decision.from`; those of [`crate::evidence::Evidence::put_evidence`].
+    /// `decision.from`, or its body is not `decision.expected_body`; those of [`crate::evidence::Evidence::put_evidence`].
     async fn decide_approval(
         &self,
         tenant: &TenantId,

@@ -93,6 +93,7 @@ macro_rules! store_suite {
                 ruling_28_an_approval_is_made_with_its_event,
                 ruling_28_one_decision_is_recorded,
                 ruling_28_an_escalation_leaves_the_approval_pending,
+                ruling_28_an_escalation_replaces_only_the_body_that_was_read,
                 ruling_28_an_approval_is_used_once,
                 approvals_are_listed_newest_first,
                 an_approval_belongs_to_the_user_of_its_run,

@@ -75,9 +75,13 @@ impl Approval {
         })
     }
 
-    /// Returns the approval after it was handed on to the next group, whose turn begins now; `None` if there is none.
+    /// Returns the approval after it was handed on to the next group, whose turn begins now; `None` if there is none,
+    /// or the approval has expired.
     #[must_use]
     pub fn handed_on(&self, now: Timestamp) -> Option<Self> {
+        if now >= self.expires_at {
+            return None;
+        }
         let mut after = self.clone();
         let next = after
             .escalation
@@ -155,5 +159,13 @@ mod tests {
         assert_eq!(handed.escalation.announced, 2);
         let again = handed.handed_on(at(6)).unwrap();
         assert_eq!(again.handed_on(at(7)), None);
+    }
+
+    #[test]
+    fn an_expired_approval_is_not_handed_on() {
+        let mut approval = escalating();
+        approval.expires_at = at(30);
+        assert!(approval.handed_on(at(29)).is_some());
+        assert_eq!(approval.handed_on(at(30)), None);
     }
 }

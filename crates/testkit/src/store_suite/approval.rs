@@ -37,6 +37,7 @@ fn step(n: u128, from: ApprovalState, to: ApprovalState) -> ApprovalTransition {
         approval_id: id(n),
         from,
         to,
+        expected_body: None,
         body: format!("{{\"state\":\"{}\"}}", to.as_str()),
     }
 }
@@ -134,6 +135,30 @@ pub async fn ruling_28_an_escalation_leaves_the_approval_pending(store: &dyn Sto
     store.decide_approval(&acme, agree, vec![], vec![]).await?;
     let late = store.decide_approval(&acme, escalate(), vec![], vec![]);
     assert_refused!(late.await, StoreError::Refused { .. });
+    Ok(())
+}
+
+/// Of two escalations that were made from one body, the second is refused, so that it does not undo the first.
+pub async fn ruling_28_an_escalation_replaces_only_the_body_that_was_read(
+    store: &dyn Store,
+) -> Outcome {
+    create_waiting_run(store, 1, 1).await?;
+    let acme = sample::tenant("acme")?;
+    let from_first = |body: &str| {
+        let step = step(1, ApprovalState::Pending, ApprovalState::Pending);
+        Made::Ok(ApprovalTransition {
+            expected_body: Some(pending(1, 1)?.body),
+            body: body.to_owned(),
+            ..step
+        })
+    };
+    let first = from_first("{\"turn\":2}")?;
+    store.decide_approval(&acme, first, vec![], vec![]).await?;
+    let second = from_first("{\"turn\":3}")?;
+    let refused = store.decide_approval(&acme, second, vec![], vec![]);
+    assert_refused!(refused.await, StoreError::Refused { .. });
+    let found = store.approval(&acme, &id(1)).await?.ok_or("no approval")?;
+    assert_eq!(found.record.body, "{\"turn\":2}");
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod escalate;
 use std::sync::Arc;
 
 use charter_contract::catalogue::playbook::SafetyClass;
+use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_domain::approval::{Approval, ApprovalStatus, ExactCall};
@@ -32,6 +33,9 @@ pub use decide::{ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService}
 
 /// Approvals read at once.
 const PAGE: usize = 1_000;
+
+/// Attempts to change an approval that others change at the same time. Each failed one means that another succeeded.
+const CHANGES: usize = 16;
 
 /// The approvals of runs.
 pub(crate) struct RunApprovals {
@@ -222,8 +226,27 @@ pub(crate) fn moved(
         approval_id: approval.approval_id.clone(),
         from: stored(&approval.state),
         to: stored(&after.state),
+        expected_body: None,
         body: body(&after)?,
     })
+}
+
+/// Returns [`moved`], for as long as the stored approval has the body that it was read from.
+fn moved_from(
+    read: String,
+    approval: &Approval,
+    state: ApprovalStatus,
+) -> Result<ApprovalTransition, EngineError> {
+    Ok(ApprovalTransition {
+        expected_body: Some(read),
+        ..moved(approval, state)?
+    })
+}
+
+/// The error for an approval that others changed at every attempt.
+fn conflict() -> EngineError {
+    let message = "conflict: the approval was changed at the same time; read it again";
+    EngineError::new(ErrorCode::IllegalTransition, message)
 }
 
 fn stored(state: &ApprovalStatus) -> ApprovalState {

@@ -18,7 +18,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use super::confirmations::{PendingConfirmation, pending_confirmations};
-use super::{RunApprovals, moved, read};
+use super::{CHANGES, RunApprovals, conflict, moved_from, read};
 use crate::execution::events;
 use crate::execution::events::ApprovalEventRef;
 use crate::execution::evidence::EvidenceService;
@@ -191,39 +191,48 @@ impl ApprovalService {
     ) -> Result<Approval, EngineError> {
         caller.must_open(AccessScope::ApprovalsWrite)?;
         caller.must_be(Role::Operator, "only operators can decide on approvals")?;
-        let found = self
-            .parts
-            .approvals
-            .listed(&caller.tenant, approval)
-            .await?;
-        let asked = read(&found.record)?;
-        let word = match &say.answer {
-            ApprovalAnswer::Approve | ApprovalAnswer::ApproveListed(_) => "approved",
-            ApprovalAnswer::Reject => "rejected",
-            ApprovalAnswer::Happened(_) => "reported",
-        };
-        let reported = match &say.answer {
-            ApprovalAnswer::Approve | ApprovalAnswer::ApproveListed(_) | ApprovalAnswer::Reject => {
-                None
-            }
-            ApprovalAnswer::Happened(happened) => Some(happened.clone()),
-        };
         let verdict = ApprovalVerdict {
             answer: say.answer,
             by: caller.person(),
             digest: Digest::claimed(&say.digest),
             reason: say.reason,
         };
-        let state = asked
-            .decide(
-                verdict,
-                self.parts.deadlines.now_or_deadline(asked.expires_at),
-            )
-            .map_err(|refusal| refused(&refusal))?;
-        if let Some(reported) = &reported {
-            self.check_reported(&asked, reported).await?;
+        for _ in 0..CHANGES {
+            if let Some(decided) = self.try_decide(caller, approval, &verdict).await? {
+                self.parts.news.notify_waiters();
+                let (tenant, run) = (caller.tenant.clone(), decided.call.run_id.clone());
+                self.parts.runs.resume(tenant, run);
+                return Ok(decided);
+            }
         }
-        let change = moved(&asked, state.clone())?;
+        Err(conflict())
+    }
+
+    /// Records a decision on an approval as it is stored now; `None` if it was changed in between.
+    async fn try_decide(
+        &self,
+        caller: &Caller,
+        approval: &ApprovalId,
+        verdict: &ApprovalVerdict,
+    ) -> Result<Option<Approval>, EngineError> {
+        let found = self
+            .parts
+            .approvals
+            .listed(&caller.tenant, approval)
+            .await?;
+        let asked = read(&found.record)?;
+        let now = self.parts.deadlines.now_or_deadline(asked.expires_at);
+        let state = asked.decide(verdict.clone(), now);
+        let state = state.map_err(|refusal| refused(&refusal))?;
+        let word = match &verdict.answer {
+            ApprovalAnswer::Approve | ApprovalAnswer::ApproveListed(_) => "approved",
+            ApprovalAnswer::Reject => "rejected",
+            ApprovalAnswer::Happened(reported) => {
+                self.check_reported(&asked, reported).await?;
+                "reported"
+            }
+        };
+        let change = moved_from(found.record.body, &asked, state.clone())?;
         let said = ApprovalEventRef {
             approval_id: approval.clone(),
             run_id: asked.call.run_id.clone(),
@@ -236,16 +245,10 @@ impl ApprovalService {
             .store
             .decide_approval(&caller.tenant, change, records, vec![told]);
         match decided.await {
-            Ok(()) => self.parts.news.notify_waiters(),
-            Err(StoreError::Refused { .. }) => {
-                let message = "conflict: another decision on the approval came first";
-                return Err(EngineError::new(ErrorCode::IllegalTransition, message));
-            }
-            Err(error) => return Err(error.into()),
+            Ok(()) => Ok(Some(Approval { state, ..asked })),
+            Err(StoreError::Refused { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
         }
-        let (tenant, run) = (caller.tenant.clone(), asked.call.run_id.clone());
-        self.parts.runs.resume(tenant, run);
-        Ok(Approval { state, ..asked })
     }
 
     fn entry(&self, caller: &Caller, found: ListedApproval) -> Result<ApprovalEntry, EngineError> {
@@ -316,7 +319,7 @@ impl ApprovalService {
     }
 }
 
-fn refused(refusal: &DecisionRefusal) -> EngineError {
+pub(super) fn refused(refusal: &DecisionRefusal) -> EngineError {
     let code = match refusal {
         DecisionRefusal::Decided(_) | DecisionRefusal::NotBegun => ErrorCode::IllegalTransition,
         DecisionRefusal::Expired(_) => ErrorCode::ApprovalExpired,

@@ -496,3 +496,63 @@ async fn a_member_of_the_group_hands_an_approval_on() {
     assert_eq!(rig.ended(&run).await.summary.status, RunStatus::Completed);
     rig.engine.stop().await;
 }
+
+/// Two requests to hand an approval on at the same time both count: neither undoes the turn of the other.
+#[tokio::test]
+async fn hand_ons_at_the_same_time_lose_no_turn() {
+    let board = ApproverGroup {
+        name: Label::parse("board").unwrap(),
+        users: [UserId::parse("dan").unwrap()].into(),
+        ..groups().remove(0)
+    };
+    let mut all = groups();
+    all.push(board);
+    let rig = Rig::with_groups(DAY, 0, all).await;
+    let run = rig.start(Retry::default()).await;
+    let approval = rig.asked(&run).await.approval_id;
+    let (approvals, bob, dan) = (rig.engine.approvals(), person("bob"), person("dan"));
+    let hand_on = || approvals.hand_on(&bob, &approval);
+    let (first, second) = futures_util::future::join(hand_on(), hand_on()).await;
+    first.unwrap();
+    second.unwrap();
+    let shown = approvals.get(&dan, &approval).await.unwrap();
+    assert_eq!(shown.group, Some(Label::parse("board").unwrap()));
+    assert!(shown.can_approve);
+    rig.engine.stop().await;
+}
+
+/// A turn that began is not undone by a decision at the same time, which is made on the approval as it is stored.
+#[tokio::test]
+async fn a_decision_keeps_the_turn_of_a_hand_on_at_the_same_time() {
+    let rig = Rig::with_groups(DAY, 0, groups()).await;
+    let run = rig.start(Retry::default()).await;
+    let approval = rig.asked(&run).await.approval_id;
+    let (approvals, bob) = (rig.engine.approvals(), person("bob"));
+    let both = (
+        approvals.hand_on(&bob, &approval),
+        rig.approve_as("bob", &run),
+    );
+    let (handed_on, approved) = futures_util::future::join(both.0, both.1).await;
+    approved.unwrap();
+    if handed_on.is_ok() {
+        let shown = approvals.get(&bob, &approval).await.unwrap();
+        assert_eq!(shown.group, Some(Label::parse("leads").unwrap()));
+    }
+    rig.engine.stop().await;
+}
+
+/// An approval whose time is over is not handed on.
+#[tokio::test]
+async fn an_expired_approval_is_not_handed_on() {
+    let rig = Rig::with_groups(HOUR, 0, groups()).await;
+    let run = rig.start(Retry::default()).await;
+    let approval = rig.asked(&run).await.approval_id;
+    rig.clock.advance(HOUR).unwrap();
+    let approvals = rig.engine.approvals();
+    let late = approvals.hand_on(&person("bob"), &approval).await;
+    let late = late.unwrap_err();
+    // Its run may have lapsed it before.
+    let is_refused = late.code == ErrorCode::ApprovalExpired || late.message.contains("lapsed");
+    assert!(is_refused, "{late}");
+    rig.engine.stop().await;
+}

@@ -59,6 +59,7 @@ fn step(approval_id: ApprovalId, from: ApprovalState, to: ApprovalState) -> Appr
         approval_id,
         from,
         to,
+        expected_body: None,
         body: format!("{{\"state\":\"{}\"}}", to.as_str()),
     }
 }

@@ -274,14 +274,25 @@ pub(super) async fn look_at_approvals_and_keys(watched: &mut Watched) -> Outcome
         approval_id: approval(watched.open),
         from: ApprovalState::Pending,
         to: ApprovalState::Approved,
+        expected_body: None,
         body: "{}".to_owned(),
     };
-    // The second call is refused, after an identical look-up.
-    let decided = async {
-        let decided = store.decide_approval(&acme, decision, vec![], vec![]);
-        Ok::<_, StoreError>(decided.await.ok())
+    // It is refused, because the stored body is another one.
+    let stale = ApprovalTransition {
+        expected_body: Some("another".to_owned()),
+        ..decision.clone()
     };
-    watched.look("decide_approval", Tenants, decided).await;
+    // The second call of each is refused, after an identical look-up.
+    for (name, decision) in [
+        ("decide_approval as it was read", stale),
+        ("decide_approval", decision),
+    ] {
+        let decided = async {
+            let decided = store.decide_approval(&acme, decision, vec![], vec![]);
+            Ok::<_, StoreError>(decided.await.ok())
+        };
+        watched.look(name, Tenants, decided).await;
+    }
     look_at_keys(watched).await
 }
 
