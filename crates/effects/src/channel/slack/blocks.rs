@@ -26,7 +26,8 @@ pub(super) fn of(content: &MessageContent, has_buttons: bool) -> Value {
         .bounded_facts()
         .map(|(name, value)| {
             let text = format!("*{name}*\n{}", slack(&value));
-            json!({"type": "mrkdwn", "text": cut(&text, 1_900)})
+            // Verbatim: Slack makes no links of addresses and names in foreign text.
+            json!({"type": "mrkdwn", "text": cut(&text, 1_900), "verbatim": true})
         })
         .collect();
     if !facts.is_empty() {
@@ -174,6 +175,12 @@ mod tests {
                 "{text}"
             );
         }
+        let texts = all.iter().flat_map(|block| {
+            let fields = block["fields"].as_array().into_iter().flatten();
+            fields.chain(block.get("text"))
+        });
+        let mut markup = texts.filter(|text| text["type"] == "mrkdwn");
+        assert!(markup.all(|text| text["verbatim"] == true), "{blocks}");
         let call = all[all.len() - 2]["text"]["text"].as_str().unwrap();
         assert_eq!(call.matches("```").count(), 2, "{call}");
         assert!(

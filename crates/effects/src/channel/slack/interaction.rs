@@ -48,6 +48,14 @@ impl SlackRequest<'_> {
         mac.verify_slice(&signature).is_ok()
     }
 
+    /// Returns the digits of the signature in lower case, the same for all spellings of a signature; `None` if it is
+    /// malformed. They recognise a repeated request.
+    #[must_use]
+    pub fn mac(&self) -> Option<String> {
+        let digits = self.signature.strip_prefix("v0=")?;
+        bytes(digits).map(|_| digits.to_ascii_lowercase())
+    }
+
     /// Reads the interaction in the body.
     ///
     /// # Errors

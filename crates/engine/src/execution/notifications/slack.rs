@@ -64,7 +64,11 @@ impl NotificationService {
                 response_url.clone(),
             ),
         };
-        let decided = self.decide(&key, interaction, request.signature).await;
+        let mac = request.mac().ok_or_else(|| {
+            let message = "`X-Slack-Signature` is malformed";
+            EngineError::new(ErrorCode::Unauthenticated, message)
+        })?;
+        let decided = self.decide(&key, interaction, &mac).await;
         let (text, answers) = match &decided {
             Ok(done) => (done.1.clone(), ButtonAnswer::Replaces),
             Err(error) => (error.message.clone(), ButtonAnswer::Notes),
@@ -122,10 +126,10 @@ impl NotificationService {
         &self,
         key: &ChannelKey,
         interaction: SlackInteraction,
-        signature: &str,
+        mac: &str,
     ) -> Result<(SlackDecision, String), EngineError> {
         let verified = self.verified(key, interaction)?;
-        self.use_once(&verified, signature).await?;
+        self.use_once(&verified, mac).await?;
         let approvals = &self.parts.approvals;
         let id = &verified.button.approval;
         let shown = approvals.get(&verified.caller, id).await?.approval;
@@ -199,11 +203,11 @@ impl NotificationService {
     }
 
     /// Refuses a request that was received before, by any process.
-    async fn use_once(&self, verified: &Verified, signature: &str) -> Result<(), EngineError> {
+    async fn use_once(&self, verified: &Verified, mac: &str) -> Result<(), EngineError> {
         let until = moments::after(self.ports.clock.now(), FRESH * 2);
         let tenant = &verified.caller.tenant;
         let store = &self.ports.store;
-        match store.use_signature(tenant, signature, until).await? {
+        match store.use_signature(tenant, mac, until).await? {
             true => Ok(()),
             false => {
                 let message = "this request was received before: nothing was changed again";

@@ -314,7 +314,7 @@ async fn an_approval_is_sent_once_with_a_link_and_announced_again_before_it_expi
 async fn a_decided_approval_is_not_announced_any_more() {
     let rig = Rig::new(channel(), rule()).await;
     let (_, approval) = rig.waiting().await;
-    let decided = rig.click(("T1", "U2"), &approval, "v0=1").await.unwrap();
+    let decided = rig.click(("T1", "U2"), &approval, "v0=01").await.unwrap();
     assert_eq!(decided.state.as_deref(), Some("approved"));
     rig.work_after(23 * 3_600).await;
     let titles = rig.titles();
@@ -513,37 +513,37 @@ async fn ruling_28_a_decision_in_slack_has_the_checks_of_any_other() {
             "no signature",
         ),
         (
-            rig.click_at(&old, bob, &approval, "v0=1").await,
+            rig.click_at(&old, bob, &approval, "v0=01").await,
             ErrorCode::Unauthenticated,
             "older",
         ),
         (
-            rig.click_at("x", bob, &approval, "v0=1").await,
+            rig.click_at("x", bob, &approval, "v0=01").await,
             ErrorCode::Unauthenticated,
             "no time",
         ),
         (
-            rig.click(("T2", "U2"), &approval, "v0=2").await,
+            rig.click(("T2", "U2"), &approval, "v0=02").await,
             ErrorCode::PermissionDenied,
             "workspace `T2`",
         ),
         (
-            rig.click(("T1", "U9"), &approval, "v0=3").await,
+            rig.click(("T1", "U9"), &approval, "v0=03").await,
             ErrorCode::PermissionDenied,
             "`U9` has no identity",
         ),
         (
-            rig.click(("T1", "U1"), &approval, "v0=4").await,
+            rig.click(("T1", "U1"), &approval, "v0=04").await,
             ErrorCode::PermissionDenied,
             "`ann` requested this",
         ),
         (
-            rig.click(bob, &another, "v0=5").await,
+            rig.click(bob, &another, "v0=05").await,
             ErrorCode::VersionConflict,
             "read it again",
         ),
         (
-            rig.click(bob, &approval, "v0=5").await,
+            rig.click(bob, &approval, "v0=05").await,
             ErrorCode::IllegalTransition,
             "received before",
         ),
@@ -554,10 +554,10 @@ async fn ruling_28_a_decision_in_slack_has_the_checks_of_any_other() {
         assert!(error.message.contains(reason), "{error}");
     }
     assert_eq!(rig.state(&approval).await, "pending");
-    let decided = rig.click(bob, &approval, "v0=6").await.unwrap();
+    let decided = rig.click(bob, &approval, "v0=06").await.unwrap();
     assert_eq!(decided.approval_id, Some(approval.approval_id.clone()));
     assert_ne!(rig.state(&approval).await, "pending");
-    let again = rig.click(bob, &approval, "v0=7").await.unwrap_err();
+    let again = rig.click(bob, &approval, "v0=07").await.unwrap_err();
     assert_eq!(again.code, ErrorCode::IllegalTransition);
     let answers = rig.recorder.answers.lock().unwrap();
     let replaced = answers
@@ -565,4 +565,20 @@ async fn ruling_28_a_decision_in_slack_has_the_checks_of_any_other() {
         .filter(|(_, how)| *how == ButtonAnswer::Replaces);
     let replaced: Vec<&str> = replaced.map(|(text, _)| text.as_str()).collect();
     assert_eq!(replaced, ["doors.shut: approved by bob"]);
+}
+
+/// The digits of a signature are valid in either case, so a replay in the other one is the same request.
+#[tokio::test]
+async fn a_replay_in_other_letter_case_is_refused() {
+    let rig = Rig::new(channel(), rule()).await;
+    let (_, approval) = rig.waiting().await;
+    let mut another = approval.clone();
+    another.digest = crate::Digest::claimed("sha256:0");
+    let bob = ("T1", "U2");
+    let first = rig.click(bob, &another, "v0=5a").await.unwrap_err();
+    assert_eq!(first.code, ErrorCode::VersionConflict);
+    let replay = rig.click(bob, &approval, "v0=5A").await.unwrap_err();
+    assert_eq!(replay.code, ErrorCode::IllegalTransition);
+    assert!(replay.message.contains("received before"), "{replay}");
+    assert_eq!(rig.state(&approval).await, "pending");
 }

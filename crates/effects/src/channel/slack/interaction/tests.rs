@@ -77,6 +77,24 @@ fn a_signature_matches_the_documentation() {
     }
 }
 
+/// Both spellings are valid, so a repeat is recognised by the decoded digits.
+#[test]
+fn a_signature_has_one_mac_in_either_letter_case() {
+    let mac = |signature: &str| {
+        let request = SlackRequest {
+            timestamp: "1",
+            signature,
+            body: b"",
+        };
+        request.mac()
+    };
+    assert_eq!(mac("v0=A2fF").as_deref(), Some("a2ff"));
+    assert_eq!(mac("v0=a2Ff"), mac("v0=A2FF"));
+    for malformed in ["", "a2ff", "V0=a2ff", "v0=a2f", "v0=a2fg"] {
+        assert_eq!(mac(malformed), None, "{malformed}");
+    }
+}
+
 #[test]
 fn a_button_is_read_back_as_it_was_sent() {
     let button = ApprovalButton {
