@@ -6,7 +6,7 @@ use charter_contract::ids::{Label, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::notification::{
-    ClaimedMessage, MessageOutcome, NewNotification, NotificationClaim, NotificationFilter,
+    ChannelTenants, ClaimedMessage, MessageOutcome, NewNotification, NotificationClaim, NotificationFilter,
     NotificationRecord, NotificationState, Notifications,
 };
 use charter_store::page::{Page, PageRequest};
@@ -123,26 +123,42 @@ async fn due(
     tx: &mut Tx<'_>,
     claim: &NotificationClaim,
 ) -> Result<Option<DueNotification>, StoreError> {
-    let lock = tx.dialect().for_update_of_free_rows();
-    let sql = format!(
-        "SELECT tenant_id, notification_id, channel, digest, message_id FROM notification
-         WHERE state = 'pending' AND due_at <= $1 ORDER BY due_at, tenant_id, notification_id LIMIT 1{lock}"
+    let (lock, of_tenants) = (
+        tx.dialect().for_update_of_free_rows(),
+        tx.dialect().one_of("?"),
     );
-    row(
-        READING,
-        tx,
-        &sql,
-        params![column::micros(claim.now)],
-        |row| {
-            Ok(DueNotification {
-                tenant: field(row, 0)?,
-                notification: field(row, 1)?,
-                channel: field(row, 2)?,
-                digest: field(row, 3)?,
-                message: field(row, 4)?,
-            })
-        },
-    )
+    let mut statement = StatementBuilder::new(
+        "SELECT tenant_id, notification_id, channel, digest, message_id FROM notification WHERE "
+            .to_owned(),
+    );
+    let now = column::micros(claim.now);
+    statement.push("state = 'pending' AND due_at <= ?", [now.into()]);
+    for busy in &claim.busy {
+        let channel = busy.channel.as_str().into();
+        match &busy.tenants {
+            ChannelTenants::Only(tenant) => {
+                let condition = "NOT (channel = ? AND tenant_id = ?)";
+                statement.and(condition, [channel, tenant.as_str().into()]);
+            }
+            ChannelTenants::AllExcept(tenants) => {
+                let tenants: Vec<&str> = tenants.iter().map(TenantId::as_str).collect();
+                let condition = format!("NOT (channel = ? AND NOT (tenant_id {of_tenants}))");
+                statement.and(&condition, [channel, tenants.into()]);
+            }
+        }
+    }
+    let order = format!(" ORDER BY due_at, tenant_id, notification_id LIMIT 1{lock}");
+    statement.push(&order, []);
+    let (sql, values) = statement.whole();
+    row(READING, tx, &sql, &values, |row| {
+        Ok(DueNotification {
+            tenant: field(row, 0)?,
+            notification: field(row, 1)?,
+            channel: field(row, 2)?,
+            digest: field(row, 3)?,
+            message: field(row, 4)?,
+        })
+    })
     .await
 }
 

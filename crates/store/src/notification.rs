@@ -100,6 +100,26 @@ pub struct NotificationClaim {
     pub message_id: String,
     /// Maximum notifications of a digest.
     pub most: usize,
+    /// Channels whose messages are left out, because one is being sent.
+    pub busy: Vec<BusyChannel>,
+}
+
+/// A channel whose messages are not claimed now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BusyChannel {
+    /// Its name.
+    pub channel: Label,
+    /// The tenants whose channel of this name it is.
+    pub tenants: ChannelTenants,
+}
+
+/// The tenants of a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChannelTenants {
+    /// The tenant whose own channel it is.
+    Only(TenantId),
+    /// All tenants, without those that have a channel of their own with this name.
+    AllExcept(Vec<TenantId>),
 }
 
 /// A claimed message.
@@ -159,8 +179,8 @@ pub trait Notifications {
         new: Vec<NewNotification>,
     ) -> Result<(), StoreError>;
 
-    /// Claims the message that has been due longest, of any tenant; `None` if none is due at `claim.now`. No other
-    /// claim gets it before `claim.until`.
+    /// Claims the message that has been due longest, of any tenant, without those of the channels `claim.busy`; `None`
+    /// if none is due at `claim.now`. No other claim gets it before `claim.until`.
     async fn claim_message(
         &self,
         claim: &NotificationClaim,

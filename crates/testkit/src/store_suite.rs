@@ -265,6 +265,7 @@ macro_rules! store_suite {
                 notifications_of_a_message_are_written_once,
                 a_message_is_claimed_by_one_holder,
                 claims_at_the_same_time_get_different_messages,
+                a_claim_leaves_out_busy_channels,
                 a_digest_is_one_message,
                 notifications_are_listed_newest_first,
                 sweep_deletes_settled_notifications,

@@ -1,5 +1,5 @@
 //! A store that notifies a watcher before and after each of its writes: a test counts the writes, or ends its process
-//! at one of them. It knows no engine, and changes no write.
+//! at one of them. A watcher may also let reads fail. It knows no engine, and changes no write.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,6 +106,12 @@ pub enum Side {
 pub trait Watcher: Send + Sync {
     /// Handles a notification before or after a write.
     fn at(&self, side: Side, write: Write<'_>);
+
+    /// Returns the failure of a reading method; `None` if the store answers.
+    fn fault(&self, read: &'static str) -> Option<StoreError> {
+        let _ = read;
+        None
+    }
 }
 
 /// A store with a watcher.
@@ -120,6 +126,10 @@ impl WatchedStore {
     pub fn new(inner: SharedStore, watcher: Arc<dyn Watcher>) -> Self {
         Self { inner, watcher }
     }
+
+    fn must_answer(&self, read: &'static str) -> Result<(), StoreError> {
+        self.watcher.fault(read).map_or(Ok(()), Err)
+    }
 }
 
 /// Forwards the methods to the inner store, and notifies the watcher of the writing ones.
@@ -129,6 +139,7 @@ macro_rules! watched {
         #[async_trait]
         impl $of for WatchedStore {
             $(async fn $read(&self, $($known: $knows),*) -> Result<$found, StoreError> {
+                self.must_answer(stringify!($read))?;
                 self.inner.$read($($known),*).await
             })*
             $(async fn $write(&self, $($given: $gives),*) -> Result<$done, StoreError> {
@@ -213,6 +224,7 @@ impl Journal for WatchedStore {
     }
 
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError> {
+        self.must_answer("run")?;
         self.inner.run(tenant, run).await
     }
 
@@ -223,6 +235,7 @@ impl Journal for WatchedStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<JournalEvent>, StoreError> {
+        self.must_answer("events")?;
         self.inner.events(tenant, run, after, limit).await
     }
 

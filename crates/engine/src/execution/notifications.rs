@@ -5,14 +5,14 @@
 //! content of a message is read when it is sent (`content`). A decision in Slack is an approval's decision like any
 //! other (`slack`).
 
+mod channel_states;
 mod collect;
 mod content;
 mod deliver;
 mod form;
 mod slack;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, TenantId};
@@ -21,9 +21,10 @@ use charter_contract::time::Timestamp;
 use charter_effects::channel::{ChannelMessage, Channels};
 use charter_effects::webhook::MessageId;
 use charter_store::notification::{NotificationFilter, NotificationState};
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
 
+use self::channel_states::ChannelStates;
 use crate::execution::runs::{ApprovalService, JournalService};
 use crate::ground::core_ports::CorePorts;
 use crate::ground::notifications::NotificationSettings;
@@ -52,8 +53,11 @@ pub struct NotificationService {
     parts: NotificationParts,
     /// The messages of each channel in this process.
     rates: RateLimits<TenantChannel>,
-    /// Channels that did not answer, until when they get nothing from this process.
-    resting: Mutex<BTreeMap<TenantChannel, Timestamp>>,
+    channels: ChannelStates,
+    /// Held while a sender claims a message, so that two senders do not claim messages of one channel.
+    claiming: Mutex<()>,
+    /// Wakes the senders.
+    collected: Notify,
 }
 
 impl std::fmt::Debug for NotificationService {
@@ -69,7 +73,9 @@ impl NotificationService {
             ports,
             parts,
             rates: RateLimits::default(),
-            resting: Mutex::default(),
+            channels: ChannelStates::default(),
+            claiming: Mutex::default(),
+            collected: Notify::new(),
         }
     }
 

@@ -97,6 +97,27 @@ impl EngineError {
         self
     }
 
+    /// Returns whether a repeat may succeed: storage did not answer, or the server is stopping or overloaded. Errors about
+    /// the data that was read, damaged records for example, remain.
+    pub(crate) fn is_transient(&self) -> bool {
+        let mut cause = StdError::source(self);
+        while let Some(error) = cause {
+            if let Some(stored) = error.downcast_ref::<StoreError>() {
+                return matches!(
+                    stored,
+                    StoreError::Full { .. }
+                        | StoreError::Engine { .. }
+                        | StoreError::Locked { .. }
+                        | StoreError::NewerSchema { .. }
+                        | StoreError::EarlierLayout { .. }
+                        | StoreError::Closed
+                );
+            }
+            cause = error.source();
+        }
+        matches!(self.code, ErrorCode::Unavailable | ErrorCode::Overloaded)
+    }
+
     /// The error for a kind and id that do not exist for this caller. The details name the kind.
     #[must_use]
     pub fn not_found(what: &str, id: impl std::fmt::Display) -> Self {

@@ -111,6 +111,23 @@ impl NotificationSettings {
         }
     }
 
+    /// Returns the place in the configuration of a tenant's channel.
+    pub(crate) fn key(&self, tenant: &TenantId, name: &Label) -> ChannelKey {
+        let own = self.tenants.get(tenant);
+        let is_own = own.is_some_and(|own| own.channels.contains_key(name));
+        ChannelKey {
+            tenant: is_own.then(|| tenant.clone()),
+            channel: name.clone(),
+        }
+    }
+
+    /// Returns the tenants that have a channel of their own with a name.
+    pub(crate) fn owners(&self, name: &Label) -> Vec<TenantId> {
+        let owners = self.tenants.iter();
+        let owners = owners.filter(|(_, own)| own.channels.contains_key(name));
+        owners.map(|(tenant, _)| tenant.clone()).collect()
+    }
+
     /// Returns the rules of a tenant.
     pub(crate) fn rules(&self, tenant: &TenantId) -> &[NotificationRule] {
         let own = self.tenants.get(tenant);

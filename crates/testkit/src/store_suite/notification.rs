@@ -3,8 +3,8 @@
 use charter_contract::ids::{Label, NotificationId};
 use charter_contract::notification::NotificationTopic;
 use charter_store::notification::{
-    ClaimedMessage, MessageOutcome, NewNotification, NotificationClaim, NotificationFilter,
-    NotificationState,
+    BusyChannel, ChannelTenants, ClaimedMessage, MessageOutcome, NewNotification,
+    NotificationClaim, NotificationFilter, NotificationState,
 };
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
@@ -52,6 +52,7 @@ fn claim(holder: &str, now: i64) -> Made<NotificationClaim> {
         until: at(now + 30)?,
         message_id: format!("msg of {holder}"),
         most: 2,
+        busy: vec![],
     })
 }
 
@@ -174,6 +175,36 @@ pub async fn claims_at_the_same_time_get_different_messages(store: &dyn Store) -
     let mut seen: Vec<_> = found.iter().flatten().flat_map(ids).collect();
     seen.sort();
     assert_eq!(seen, [id(1), id(2), id(3), id(4)]);
+    Ok(())
+}
+
+/// A claim leaves out the messages of busy channels. A shared channel is not that of a tenant with its own one.
+///
+/// # Errors
+/// Any error of the store.
+pub async fn a_claim_leaves_out_busy_channels(store: &dyn Store) -> Outcome {
+    let new = [("acme", 1), ("umbra", 2)].map(|(tenant, n)| notification(tenant, n));
+    let new = new.into_iter().collect::<Result<Vec<_>, _>>()?;
+    store.put_notifications(None, 1, new).await?;
+    let busy = |tenants| -> Made<NotificationClaim> {
+        Ok(NotificationClaim {
+            busy: vec![BusyChannel {
+                channel: Label::parse("ops")?,
+                tenants,
+            }],
+            ..claim("a", 9)?
+        })
+    };
+    let nothing = busy(ChannelTenants::AllExcept(vec![]))?;
+    assert_eq!(store.claim_message(&nothing).await?, None);
+    let umbra = busy(ChannelTenants::AllExcept(vec![tenant("umbra")?]))?;
+    let found = store.claim_message(&umbra).await?.ok_or("nothing is due")?;
+    assert_eq!(ids(&found), [id(2)]);
+    let nothing = busy(ChannelTenants::Only(tenant("acme")?))?;
+    assert_eq!(store.claim_message(&nothing).await?, None);
+    let acme = busy(ChannelTenants::Only(tenant("umbra")?))?;
+    let found = store.claim_message(&acme).await?.ok_or("nothing is due")?;
+    assert_eq!(ids(&found), [id(1)]);
     Ok(())
 }
 

@@ -3,12 +3,15 @@
 
 use std::time::Duration;
 
+use charter_contract::catalogue::policy::RunKind;
+use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, Label, NotificationId, RunId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_contract::notification::NotificationTopic;
-use charter_contract::run_status::{RunOrigin, RunStatus};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::notification::{NotificationEvent, digest_end};
+use charter_domain::run::RunEvent;
 use charter_store::StoreError;
 use charter_store::notification::NewNotification;
 use charter_store::outbox::Message;
@@ -67,7 +70,19 @@ impl NotificationService {
         };
         let mut new = Vec::new();
         for message in &messages {
-            self.notices(message, &mut new).await?;
+            let noticed = self.notices(message, &mut new).await;
+            let Err(error) = noticed else {
+                continue;
+            };
+            if error.is_transient() {
+                return Err(error);
+            }
+            // The events after it do not wait for an event that cannot be read.
+            tracing::error!(
+                event = message.id, topic = message.message.topic, error = %error,
+                cause = ?std::error::Error::source(&error),
+                "an event is left out: its notifications could not be made"
+            );
         }
         settled(store.put_notifications(Some(after), last, new).await)
     }
@@ -183,8 +198,7 @@ impl NotificationService {
         };
         let status = said.status;
         if status == RunStatus::AwaitingApproval {
-            let run = self.ports.store.run(tenant, &run_id).await?;
-            let is_mission = run.is_some_and(|run| is_of(&run.title, RunOrigin::Mission));
+            let is_mission = self.is_mission(tenant, &run_id).await?;
             // A mission may wait several times.
             let key = format!("{run_id} {}", message.id);
             let topic = NotificationTopic::MissionAwaitingApproval;
@@ -201,6 +215,20 @@ impl NotificationService {
         };
         let key = run_id.to_string();
         Ok(vec![occurrence(topic, key, Subject::Run { run_id })])
+    }
+
+    /// Returns whether a run executes a mission. Its journal has the kind of what it executes from the first event on.
+    async fn is_mission(&self, tenant: &TenantId, run: &RunId) -> Result<bool, EngineError> {
+        let first = match self.parts.journals.first_event(tenant, run).await {
+            // The run was removed meanwhile.
+            Err(error) if error.code == ErrorCode::NotFound => return Ok(false),
+            first => first?,
+        };
+        let Some(RunEvent::Started(started)) = first else {
+            return Ok(false);
+        };
+        let source = started.graph.source();
+        Ok(source.is_some_and(|source| source.kind() == RunKind::Mission))
     }
 
     /// Adds a notification for each channel that a rule names.
@@ -258,15 +286,6 @@ fn id(tenant: &TenantId, channel: &Label, occurrence: &Occurrence) -> Notificati
         occurrence.topic, occurrence.key
     );
     NotificationId::from_uuid(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()))
-}
-
-/// Whether the title is that of a run of an origin.
-fn is_of(title: &str, origin: RunOrigin) -> bool {
-    let mut words = origin.words().iter();
-    words.any(|words| {
-        let rest = title.strip_prefix(words);
-        rest.is_some_and(|rest| rest.starts_with(' '))
-    })
 }
 
 /// Another process may have been faster; then there may be more to read.

@@ -22,10 +22,12 @@ use charter_effects::channel::{
 use charter_store::SharedStore;
 use charter_store::outbox::NewMessage;
 use charter_testkit::clock::SimulatedClock;
+use charter_testkit::watched_store::WatchedStore;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use self::faults::Faults;
 use super::SlackDecision;
 use crate::engine::tests::ExecutionRig;
 use crate::execution::tests::{rested, rig_with, start};
@@ -36,6 +38,9 @@ use crate::{
     SlackPeople, SlackPerson, Tier,
 };
 
+mod faults;
+mod outages;
+
 /// Noon.
 const NOW: &str = "2026-04-14T12:00:00Z";
 
@@ -44,6 +49,8 @@ const NOW: &str = "2026-04-14T12:00:00Z";
 struct Recorder {
     sent: Mutex<Vec<ChannelMessage>>,
     failures: Mutex<VecDeque<ChannelFault>>,
+    /// Channels that never answer.
+    hanging: Mutex<BTreeSet<Label>>,
     answers: Mutex<Vec<(String, ButtonAnswer)>>,
 }
 
@@ -55,6 +62,10 @@ impl Channels for Recorder {
         _: &CancellationToken,
     ) -> Result<(), ChannelFailure> {
         self.sent.lock().unwrap().push(message.clone());
+        let hangs = self.hanging.lock().unwrap().contains(&message.channel);
+        if hangs {
+            std::future::pending::<()>().await;
+        }
         match self.failures.lock().unwrap().pop_front() {
             None => Ok(()),
             Some(fault) => Err(ChannelFailure {
@@ -143,6 +154,7 @@ struct Rig {
     store: SharedStore,
     clock: SimulatedClock,
     recorder: Arc<Recorder>,
+    faults: Arc<Faults>,
     _dir: TempDir,
 }
 
@@ -158,13 +170,18 @@ impl Rig {
     ) -> Self {
         let clock = SimulatedClock::at(at(NOW));
         let recorder = Arc::new(Recorder::default());
+        let faults = Arc::new(Faults::default());
+        let names = rule.channels.iter().cloned();
+        let channels = names.zip(std::iter::repeat(channel)).collect();
         let (rig, store, dir) = rig_with(|ports, settings| {
             ports.clock = Arc::new(clock.clone());
             ports.channels = Arc::<Recorder>::clone(&recorder);
+            let watcher = Arc::<Faults>::clone(&faults);
+            ports.store = Arc::new(WatchedStore::new(Arc::clone(&ports.store), watcher));
             settings.four_eyes = Some(true);
             settings.approver_groups = approver_groups;
             settings.notifications = NotificationSettings {
-                channels: BTreeMap::from([(ops(), channel)]),
+                channels,
                 rules: vec![rule],
                 public_url: Some("https://charter.example.com/".to_owned()),
                 ..NotificationSettings::default()
@@ -176,6 +193,7 @@ impl Rig {
             store,
             clock,
             recorder,
+            faults,
             _dir: dir,
         };
         made.work().await;
@@ -183,7 +201,9 @@ impl Rig {
     }
 
     async fn work(&self) {
-        self.rig.services.notifications.work().await.unwrap();
+        let notifications = &self.rig.services.notifications;
+        notifications.collect_all().await.unwrap();
+        notifications.send_all().await.unwrap();
     }
 
     async fn work_after(&self, seconds: u64) {

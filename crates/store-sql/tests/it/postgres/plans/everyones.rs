@@ -98,6 +98,7 @@ async fn look_at_notifications(watched: &mut Watched) -> Outcome {
         until: sample::at(35)?,
         message_id: "msg".to_owned(),
         most: 100,
+        busy: vec![],
     };
     watched
         .look("claim_message", Everyones, store.claim_message(&claim))
