@@ -9,7 +9,7 @@ use charter_store::console_session::{ConsoleSession, ConsoleSessionHash, Console
 use crate::column;
 use crate::row::{Columns, field};
 use crate::store::{Access, RowScope, SqlEngine, SqlStore, sweep};
-use crate::tx::{Tx, execute, params, row};
+use crate::tx::{Tx, execute, params, row, rows};
 
 const READING: &str = "reading a console session";
 const WRITING: &str = "writing a console session";
@@ -38,7 +38,11 @@ fn record(row: &dyn Columns) -> Result<ConsoleSession, StoreError> {
     })
 }
 
-async fn open(tx: &mut Tx<'_>, session: &ConsoleSession, most: i64) -> Result<(), StoreError> {
+async fn open(
+    tx: &mut Tx<'_>,
+    session: &ConsoleSession,
+    most: i64,
+) -> Result<Vec<ConsoleSession>, StoreError> {
     let added = execute(
         WRITING,
         tx,
@@ -63,16 +67,14 @@ async fn open(tx: &mut Tx<'_>, session: &ConsoleSession, most: i64) -> Result<()
             id: "of this hash".to_owned(),
         });
     }
-    execute(
-        WRITING,
-        tx,
+    let sql = format!(
         "DELETE FROM console_session WHERE tenant_id = $1 AND user_id = $2 AND hash IN
          (SELECT hash FROM console_session WHERE tenant_id = $1 AND user_id = $2
-          ORDER BY created_at DESC, hash DESC LIMIT 1000 OFFSET $3)",
-        params![session.tenant_id.as_str(), session.user_id.as_str(), most],
-    )
-    .await
-    .map(|_| ())
+          ORDER BY created_at DESC, hash DESC LIMIT 1000 OFFSET $3)
+         RETURNING {RECORD}"
+    );
+    let values = params![session.tenant_id.as_str(), session.user_id.as_str(), most];
+    rows(WRITING, tx, &sql, values, record).await
 }
 
 async fn renew(
@@ -126,7 +128,7 @@ impl<E: SqlEngine> ConsoleSessions for SqlStore<E> {
         &self,
         session: &ConsoleSession,
         most: usize,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<ConsoleSession>, StoreError> {
         let scope = RowScope::Tenant(&session.tenant_id);
         let most = column::limit(most);
         self.engine

@@ -44,7 +44,8 @@ impl ConsoleSession {
 /// Console sessions.
 #[async_trait]
 pub trait ConsoleSessions {
-    /// Stores a new session, and deletes the oldest sessions of its user beyond `most`, in one transaction.
+    /// Stores a new session, and deletes the oldest sessions of its user beyond `most`, in one transaction. Returns the
+    /// deleted sessions, in any order.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`].
@@ -52,7 +53,7 @@ pub trait ConsoleSessions {
         &self,
         session: &ConsoleSession,
         most: usize,
-    ) -> Result<(), StoreError>;
+    ) -> Result<Vec<ConsoleSession>, StoreError>;
 
     /// Returns the session with a hash, valid or not, of any tenant: the caller does not know the tenant yet. Every
     /// acknowledged write of a method here is visible to later look-ups, in every process.

@@ -552,7 +552,7 @@ writes {
 watched! { ConsoleSessions
 reads { fn console_session(hash: &ConsoleSessionHash) -> Option<ConsoleSession>; }
 writes {
-    fn open_console_session(session: &ConsoleSession, most: usize) -> ();
+    fn open_console_session(session: &ConsoleSession, most: usize) -> Vec<ConsoleSession>;
     fn renew_console_session(session: &ConsoleSession, secret: &SealedSecret) -> ();
     fn extend_console_session(session: &ConsoleSession, ends_at: Timestamp) -> ();
     fn end_console_session(session: &ConsoleSession) -> bool;

@@ -133,7 +133,8 @@ impl SignInService {
     }
 
     /// Completes a sign-in with the parameters of the redirect, in the browser that started it, and opens a session
-    /// with a new id. The session that the browser had before ends.
+    /// with a new id. The session that the browser had before ends, as does the oldest one beyond the limit of sessions; their
+    /// tokens are revoked at the provider as far as possible.
     ///
     /// # Errors
     /// `invalid_request` for a sign-in that expired or that another browser started, and if the provider refuses the
@@ -175,8 +176,10 @@ impl SignInService {
         credentials
             .remember_token(&caller, &issued.access_token)
             .await;
-        if let Some(before) = before {
-            self.delete(before).await?;
+        if let Some(before) = before
+            && let Some(ended) = self.delete(before).await?
+        {
+            self.revoke_later(&ended);
         }
         Ok(opened)
     }

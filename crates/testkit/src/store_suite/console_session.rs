@@ -50,7 +50,7 @@ pub async fn every_field_of_a_console_session_is_stored(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// The oldest session of the user makes room for a new one. Sessions of other users and tenants stay.
+/// The oldest session of the user makes room for a new one, and is returned. Sessions of other users and tenants stay.
 ///
 /// # Errors
 /// Any error of the store.
@@ -59,9 +59,11 @@ pub async fn a_user_has_a_bounded_number_of_console_sessions(store: &dyn Store) 
     for one in [&ben, &other] {
         store.open_console_session(one, 2).await?;
     }
-    for n in [3, 4, 5] {
+    for (n, deleted) in [(3, vec![]), (4, vec![]), (5, vec![3])] {
         let mia = session("acme", "mia", n)?;
-        store.open_console_session(&mia, 2).await?;
+        let deleted = deleted.into_iter().map(|n| session("acme", "mia", n));
+        let deleted = deleted.collect::<Result<Vec<_>, _>>()?;
+        assert_eq!(store.open_console_session(&mia, 2).await?, deleted);
     }
     let mut kept = Vec::new();
     for n in 1..=5 {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use charter_contract::bounds::CONSOLE_SESSIONS;
 use charter_contract::error_code::ErrorCode;
+use charter_effects::{AuthorizationServers, OAuthClient};
 use charter_store::console_session::{ConsoleSession, ConsoleSessionHash};
 
 use super::SignInService;
@@ -91,10 +92,8 @@ impl SignInService {
             return Ok(nothing);
         };
         let (servers, client) = (&self.parts.servers, &client.client);
-        if let Some(token) = content.refresh_token()
-            && let Err(failure) = servers.revoke_token(client, token).await
-        {
-            tracing::warn!(reason = %failure, "the tokens of an ended console session could not be revoked");
+        if let Some(token) = content.refresh_token() {
+            revoke(servers.as_ref(), client, token).await;
         }
         let back_to = format!("{}{SIGNED_OUT_PATH}", base.trim_end_matches('/'));
         let url = servers.sign_out_url(client, &back_to).await;
@@ -122,6 +121,34 @@ impl SignInService {
         Ok(was_there.then_some(record))
     }
 
+    /// Revokes the tokens of a deleted session at the provider in the background, as far as it can.
+    pub(super) fn revoke_later(&self, record: &ConsoleSession) {
+        let content = self
+            .keys()
+            .and_then(|keys| SessionContent::open(keys, record));
+        let content = match content {
+            Ok(content) => content,
+            Err(error) => {
+                tracing::warn!(error = %error, "the tokens of a deleted console session cannot be read");
+                return;
+            }
+        };
+        let client = self.parts.providers.console_client(content.issuer());
+        let (Some(client), Some(token)) = (client, content.refresh_token()) else {
+            return;
+        };
+        let (client, token) = (client.client.clone(), token.to_owned());
+        let servers = Arc::clone(&self.parts.servers);
+        let background = &self.parts.background;
+        let shutdown = background.shutdown.clone();
+        background.tasks.spawn(async move {
+            let revoked = revoke(servers.as_ref(), &client, &token);
+            if shutdown.run_until_cancelled(revoked).await.is_none() {
+                tracing::warn!("the tokens of a deleted console session were not revoked: the server is stopping");
+            }
+        });
+    }
+
     /// Stores a new session of a caller.
     pub(super) async fn open_session(
         &self,
@@ -146,10 +173,14 @@ impl SignInService {
         // Content beyond the bounds of its reader would open no session.
         SessionContent::open(keys, &record)?;
         let store = &self.parts.core.store;
-        store
+        let deleted = store
             .open_console_session(&record, CONSOLE_SESSIONS)
             .await?;
         noted(&record, "opened");
+        for oldest in &deleted {
+            noted(oldest, "deleted: its user opened too many");
+            self.revoke_later(oldest);
+        }
         let view = ConsoleSessionView::new(&id, &record, content.issuer());
         Ok(OpenedConsoleSession { id, view })
     }
@@ -191,6 +222,13 @@ impl SignInService {
             over()
         })?;
         Ok(LiveSession { record, content })
+    }
+}
+
+/// Revokes a refresh token at its provider, as far as it can.
+async fn revoke(servers: &dyn AuthorizationServers, client: &OAuthClient, token: &str) {
+    if let Err(failure) = servers.revoke_token(client, token).await {
+        tracing::warn!(reason = %failure, "the tokens of an ended console session could not be revoked");
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use charter_contract::bounds::CONSOLE_SESSIONS;
 use charter_contract::identity::Rights;
 use charter_contract::ids::TenantId;
 use charter_domain::clock::Clock;
@@ -355,6 +356,29 @@ async fn a_sign_in_makes_a_new_session_id_and_ends_the_old_session() {
     assert_ne!(first, second);
     assert_eq!(rig.user(&first).await, Err(ErrorCode::Unauthenticated));
     assert_eq!(as_text(&rig.user(&second).await), MIA);
+}
+
+/// A session that another sign-in ends leaves no valid refresh token at the provider.
+#[tokio::test]
+async fn the_tokens_of_a_replaced_session_are_revoked() {
+    let rig = rig();
+    let first = rig.signed_in(None).await;
+    rig.signed_in(Some(&first)).await;
+    rig.wait_for_renewals().await;
+    assert_eq!(*rig.endpoint.revoked.lock().unwrap(), ["rt-secret-1"]);
+}
+
+#[tokio::test]
+async fn the_tokens_of_sessions_beyond_the_limit_are_revoked() {
+    let rig = rig();
+    for _ in 0..CONSOLE_SESSIONS + 2 {
+        rig.signed_in(None).await;
+        rig.pass(1);
+    }
+    rig.wait_for_renewals().await;
+    let mut revoked = rig.endpoint.revoked.lock().unwrap().clone();
+    revoked.sort();
+    assert_eq!(revoked, ["rt-secret-1", "rt-secret-2"]);
 }
 
 #[tokio::test]
