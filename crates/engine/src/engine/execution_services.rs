@@ -108,6 +108,7 @@ impl ExecutionServices {
         let approvals = Arc::new(parts.approvals(&basis, &evidence, &runs));
         let management = Arc::new(parts.management(&basis, &runs, &views));
         let previews = PreviewService::new(PreviewParts {
+            background: parts.background.clone(),
             ids: Arc::clone(&parts.ports.ids),
             documents: Arc::clone(&below.documents),
             approvals: Arc::clone(&approvals),

@@ -2,14 +2,13 @@
 //! run of one readonly or dry step in the name of the person who looks, so the gate, the journal and evidence apply.
 //! Must not know HTTP.
 
+mod runs;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::bounds::{
-    PREVIEW_CALLS, PREVIEW_LIST_WAIT_MS, PREVIEW_MEMORY, PREVIEW_WAIT_MS,
-};
+use charter_contract::bounds::{PREVIEW_CALLS, PREVIEW_LIST_WAIT_MS, PREVIEW_MEMORY};
 use charter_contract::catalogue::tool::{ToolClass, ToolPreview};
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, PlanId, RunId, StepId, ToolId};
 use charter_contract::json::memory_of;
 use charter_domain::approval::{ApprovalStatus, ExactCall};
@@ -19,16 +18,13 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
+use self::runs::{PATIENCE, PreviewEnd, PreviewRuns};
 use crate::catalogue::documents::DocumentService;
-use crate::execution::runs::{
-    ApprovalService, RollBack, RunManagementService, RunView, RunViewService,
-};
+use crate::execution::runs::{ApprovalService, RunManagementService, RunView, RunViewService};
 use crate::execution::starts::{RunStartService, SubmittedPlan};
+use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::ids::IdSource;
 use crate::{AccessScope, Caller, DryRun, EngineError, Role};
-
-/// How long one call of a preview may take.
-const PATIENCE: Duration = Duration::from_millis(PREVIEW_WAIT_MS as u64);
 
 /// How long the preview of a list may take.
 const LIST_PATIENCE: Duration = Duration::from_millis(PREVIEW_LIST_WAIT_MS as u64);
@@ -93,6 +89,7 @@ impl PreviewBudget {
 
 /// The services that previews are made with.
 pub(crate) struct PreviewParts {
+    pub(crate) background: BackgroundTasks,
     pub(crate) ids: Arc<dyn IdSource>,
     pub(crate) documents: Arc<DocumentService>,
     pub(crate) approvals: Arc<ApprovalService>,
@@ -281,32 +278,20 @@ impl PreviewService {
             values: call.values,
             timeout_ms: None,
         };
-        let starts = &self.parts.starts;
-        let started = starts.start_plan(caller, &plan, Map::new(), call.dry_run, None);
-        let run = match started.await {
-            Ok(started) => started.run().summary.run_id,
-            Err(refused) => {
+        let runs = PreviewRuns {
+            starts: Arc::clone(&self.parts.starts),
+            views: Arc::clone(&self.parts.views),
+            management: Arc::clone(&self.parts.management),
+            background: self.parts.background.clone(),
+        };
+        let ended = match runs.call(caller, plan, call.dry_run, budget.until).await? {
+            PreviewEnd::Ended(run) => run,
+            PreviewEnd::Refused(refused) => {
                 shown.note = Some(format!("`{tool}` was not called: {refused}"));
                 return Ok(None);
             }
         };
-        shown.run_ids.push(run.clone());
-        let patience = PATIENCE.min(budget.time_left());
-        let mut ended = self.parts.views.wait(caller, &run, patience).await?;
-        if ended.state.outcome.is_none() {
-            let reason = "the preview did not end by itself".to_owned();
-            let abort = self
-                .parts
-                .management
-                .abort(caller, &run, reason, RollBack::No);
-            ended = match abort.await {
-                // It ended in between.
-                Err(error) if error.code == ErrorCode::IllegalTransition => {
-                    self.parts.views.show(caller, &run).await?
-                }
-                aborted => aborted?,
-            };
-        }
+        shown.run_ids.push(ended.summary.run_id.clone());
         match result_of(&ended) {
             Ok(result) => {
                 let memory = memory_of(&result);

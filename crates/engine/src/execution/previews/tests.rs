@@ -1,13 +1,42 @@
 //! Previews of single calls and of lists.
 
+use async_trait::async_trait;
 use charter_contract::package::PackageBundle;
 use charter_contract::page::PageRequest;
+use charter_contract::run_status::RunStatus;
+use charter_domain::run::ErrorKind;
+use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use serde_json::json;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::Mode;
-use crate::execution::tests::{rested, rig_with};
+use crate::execution::tests::{rested, rig_with, start};
 use crate::identity::caller::tests::person;
+use crate::{Mode, RunQuery};
+
+/// Calls end only when they are cancelled.
+#[derive(Default)]
+struct Hanging {
+    called: Notify,
+}
+
+#[async_trait]
+impl ToolRunner for Hanging {
+    async fn run(&self, _: ToolCall, cancel: CancellationToken) -> ToolOutcome {
+        self.called.notify_one();
+        cancel.cancelled().await;
+        ToolOutcome::Failed {
+            kind: ErrorKind::ExecutionError,
+            message: "it was cancelled".to_owned(),
+            retryable: false,
+            stale: false,
+            answered: false,
+            log: String::new(),
+            duration_ms: 1,
+        }
+    }
+}
 
 #[test]
 fn a_result_is_divided_into_both_states_or_is_the_state_after() {
@@ -88,4 +117,40 @@ async fn the_calls_of_a_list_are_previewed_one_by_one() {
     assert_eq!(shut.effect.run_ids.len(), 1);
     let note = "`gates.lock` declares no preview";
     assert_eq!(lock.effect, unknown(note.to_owned()));
+}
+
+/// A request that ends before its preview leaves no run behind.
+#[tokio::test]
+async fn the_run_of_a_preview_whose_request_ended_is_aborted() {
+    let hanging = Arc::new(Hanging::default());
+    let tools: Arc<dyn ToolRunner> = Arc::<Hanging>::clone(&hanging);
+    let (rig, _store, _dir) = rig_with(|ports, _| ports.tools = tools).await;
+    let (ann, bob) = (person("ann"), person("bob"));
+    let registered = rig.below.packages.register(&ann, package(), Mode::Apply);
+    registered.await.unwrap();
+    let started = start(&rig, "gates.shut").await;
+    let run = started.run().summary.run_id;
+    rested(&rig, &run).await;
+    let page = PageRequest::new(None, 10);
+    let approvals = &rig.services.approvals;
+    let pending = approvals.list(&ann, Some("pending"), Some(&run), &page);
+    let pending = pending.await.unwrap().entries.remove(0).approval;
+    let previews = &rig.services.previews;
+    tokio::select! {
+        shown = previews.preview(&bob, &pending.approval_id) => panic!("{shown:?}"),
+        () = hanging.called.notified() => {}
+    }
+    let views = &rig.services.views;
+    let aborted = async {
+        loop {
+            let listed = views.list(&bob, RunQuery::default(), &page).await.unwrap();
+            let mut runs = listed.entries.iter();
+            if runs.any(|run| run.status == RunStatus::Aborted) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    // Sooner than the preview gives up by itself.
+    tokio::time::timeout(PATIENCE / 2, aborted).await.unwrap();
 }
