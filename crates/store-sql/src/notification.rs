@@ -6,8 +6,8 @@ use charter_contract::ids::{Label, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::notification::{
-    ChannelTenants, ClaimedMessage, MessageOutcome, NewNotification, NotificationClaim, NotificationFilter,
-    NotificationRecord, NotificationState, Notifications,
+    ChannelTenants, ClaimedMessage, MessageOutcome, NewNotification, NotificationClaim,
+    NotificationFilter, NotificationRecord, NotificationState, Notifications,
 };
 use charter_store::page::{Page, PageRequest};
 

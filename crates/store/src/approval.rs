@@ -147,7 +147,8 @@ pub trait Approvals {
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the tenant has no such approval; [`StoreError::Refused`] when its state is not
-    /// `decision.from`, or its body is not `decision.expected_body`; those of [`crate::evidence::Evidence::put_evidence`].
+    /// `decision.from`, or its body is not `decision.expected_body`; those of
+    /// [`crate::evidence::Evidence::put_evidence`].
     async fn decide_approval(
         &self,
         tenant: &TenantId,

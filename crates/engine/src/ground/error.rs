@@ -97,8 +97,8 @@ impl EngineError {
         self
     }
 
-    /// Returns whether a repeat may succeed: storage did not answer, or the server is stopping or overloaded. Errors about
-    /// the data that was read, damaged records for example, remain.
+    /// Returns whether a repeat may succeed: storage did not answer, or the server is stopping or overloaded. Errors
+    /// about the data that was read, damaged records for example, remain.
     pub(crate) fn is_transient(&self) -> bool {
         let mut cause = StdError::source(self);
         while let Some(error) = cause {

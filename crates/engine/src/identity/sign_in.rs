@@ -133,8 +133,8 @@ impl SignInService {
     }
 
     /// Completes a sign-in with the parameters of the redirect, in the browser that started it, and opens a session
-    /// with a new id. The session that the browser had before ends, as does the oldest one beyond the limit of sessions; their
-    /// tokens are revoked at the provider as far as possible.
+    /// with a new id. The session that the browser had before ends, as does the oldest one beyond the limit of
+    /// sessions; their tokens are revoked at the provider as far as possible.
     ///
     /// # Errors
     /// `invalid_request` for a sign-in that expired or that another browser started, and if the provider refuses the

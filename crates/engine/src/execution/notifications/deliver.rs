@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::bounds::DIGEST_FINDINGS;
+use charter_contract::notification::NotificationTopic;
 use charter_contract::time::Timestamp;
 use charter_effects::channel::{
     ChannelFailure, ChannelFault, ChannelKey, ChannelMessage, MessageContent,
@@ -103,9 +104,7 @@ impl NotificationService {
         };
         let (message, channel) = (&claimed.message, claimed.slot.key());
         let outcome = match self.attempt(message, channel, now).await {
-            Err(error) if !error.is_transient() => {
-                self.after_error(message, &error, now)
-            }
+            Err(error) if !error.is_transient() => self.after_error(message, &error, now),
             outcome => outcome?,
         };
         if let MessageOutcome::Failed(why) = &outcome {
@@ -213,8 +212,8 @@ impl NotificationService {
         }
     }
 
-    /// Returns the outcome of a message that is not sent now: its channel rests, or has quiet hours. During an outage of
-    /// its channel a message is given up as if each rest were an attempt.
+    /// Returns the outcome of a message that is not sent now: its channel rests, or has quiet hours. A message is also
+    /// given up while its channel rests.
     fn wait_of(
         &self,
         message: &ClaimedMessage,
@@ -286,15 +285,18 @@ impl NotificationService {
     }
 
     /// Returns when a message is given up. A message that waited for its digest has its time from its first attempt on,
-    /// or from the beginning of an outage of its channel.
+    /// or from the beginning of an outage of its channel. A message about the end of an approval may be much older than
+    /// its first attempt, and is out of date soon.
     fn give_up_at(
         &self,
         message: &ClaimedMessage,
         outage: Option<Timestamp>,
         now: Timestamp,
     ) -> Timestamp {
-        let oldest = message.notifications.first();
-        let oldest = oldest.map_or(now, |one| one.notification.created_at);
+        let first = message.notifications.first().map(|one| &one.notification);
+        let oldest = first.map_or(now, |first| first.created_at);
+        let waits = first.is_none_or(|first| first.topic != NotificationTopic::ApprovalExpiring);
+        let outage = outage.filter(|_| waits);
         let tried = moments::before(now, total_pause(attempts(message)));
         let tried = outage.map_or(tried, |since| since.min(tried));
         moments::after(oldest.max(tried), self.parts.settings.give_up)

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use self::faults::Faults;
+use self::faults::ReadFaults;
 use super::SlackDecision;
 use crate::engine::tests::ExecutionRig;
 use crate::execution::tests::{rested, rig_with, start};
@@ -154,7 +154,7 @@ struct Rig {
     store: SharedStore,
     clock: SimulatedClock,
     recorder: Arc<Recorder>,
-    faults: Arc<Faults>,
+    faults: Arc<ReadFaults>,
     _dir: TempDir,
 }
 
@@ -170,13 +170,13 @@ impl Rig {
     ) -> Self {
         let clock = SimulatedClock::at(at(NOW));
         let recorder = Arc::new(Recorder::default());
-        let faults = Arc::new(Faults::default());
+        let faults = Arc::new(ReadFaults::default());
         let names = rule.channels.iter().cloned();
         let channels = names.zip(std::iter::repeat(channel)).collect();
         let (rig, store, dir) = rig_with(|ports, settings| {
             ports.clock = Arc::new(clock.clone());
             ports.channels = Arc::<Recorder>::clone(&recorder);
-            let watcher = Arc::<Faults>::clone(&faults);
+            let watcher = Arc::<ReadFaults>::clone(&faults);
             ports.store = Arc::new(WatchedStore::new(Arc::clone(&ports.store), watcher));
             settings.four_eyes = Some(true);
             settings.approver_groups = approver_groups;

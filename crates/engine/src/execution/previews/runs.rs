@@ -40,8 +40,7 @@ pub(super) struct PreviewRuns {
 }
 
 impl PreviewRuns {
-    /// Runs a call, and aborts its run if it has not ended in time. If the caller stops waiting for it, aborts its run at
-    /// once.
+    /// Runs a call, and aborts its run if it has not ended in time, or as soon as the caller stops waiting for it.
     pub(super) async fn call(
         self,
         caller: &Caller,

@@ -17,12 +17,12 @@ use crate::{Mode, RunQuery};
 
 /// Calls end only when they are cancelled.
 #[derive(Default)]
-struct Hanging {
+struct HangingPreview {
     called: Notify,
 }
 
 #[async_trait]
-impl ToolRunner for Hanging {
+impl ToolRunner for HangingPreview {
     async fn run(&self, _: ToolCall, cancel: CancellationToken) -> ToolOutcome {
         self.called.notify_one();
         cancel.cancelled().await;
@@ -122,8 +122,8 @@ async fn the_calls_of_a_list_are_previewed_one_by_one() {
 /// A request that ends before its preview leaves no run behind.
 #[tokio::test]
 async fn the_run_of_a_preview_whose_request_ended_is_aborted() {
-    let hanging = Arc::new(Hanging::default());
-    let tools: Arc<dyn ToolRunner> = Arc::<Hanging>::clone(&hanging);
+    let hanging = Arc::new(HangingPreview::default());
+    let tools: Arc<dyn ToolRunner> = Arc::<HangingPreview>::clone(&hanging);
     let (rig, _store, _dir) = rig_with(|ports, _| ports.tools = tools).await;
     let (ann, bob) = (person("ann"), person("bob"));
     let registered = rig.below.packages.register(&ann, package(), Mode::Apply);

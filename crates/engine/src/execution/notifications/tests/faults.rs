@@ -7,33 +7,33 @@ use charter_testkit::watched_store::{Side, Watcher, Write};
 
 /// How a reading method fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum ReadFault {
     Damaged,
     Unavailable,
 }
 
 /// The reading method that fails.
 #[derive(Default)]
-pub(super) struct Faults(Mutex<Option<(&'static str, Fault)>>);
+pub(super) struct ReadFaults(Mutex<Option<(&'static str, ReadFault)>>);
 
-impl Faults {
-    pub(super) fn set(&self, fault: Option<(&'static str, Fault)>) {
+impl ReadFaults {
+    pub(super) fn set(&self, fault: Option<(&'static str, ReadFault)>) {
         *self.0.lock().unwrap() = fault;
     }
 }
 
-impl Watcher for Faults {
+impl Watcher for ReadFaults {
     fn at(&self, _: Side, _: Write<'_>) {}
 
     fn fault(&self, read: &'static str) -> Option<StoreError> {
         let (method, fault) = (*self.0.lock().unwrap())?;
         (method == read).then(|| match fault {
-            Fault::Damaged => StoreError::Corrupt {
+            ReadFault::Damaged => StoreError::Corrupt {
                 what: "record",
                 id: "1".to_owned(),
                 detail: "it is damaged".to_owned(),
             },
-            Fault::Unavailable => StoreError::Engine {
+            ReadFault::Unavailable => StoreError::Engine {
                 doing: "reading a record",
                 source: "it does not answer".into(),
             },

@@ -7,7 +7,7 @@ use charter_store::notification::NewNotification;
 use charter_testkit::store_suite::sample;
 use uuid::Uuid;
 
-use super::faults::Fault;
+use super::faults::ReadFault;
 use super::*;
 use crate::NotificationView;
 
@@ -126,7 +126,7 @@ async fn a_message_whose_content_cannot_be_made_fails_in_the_end() {
         .store
         .put_notifications(position, position.unwrap(), vec![damaged]);
     put.await.unwrap();
-    rig.faults.set(Some(("run", Fault::Damaged)));
+    rig.faults.set(Some(("run", ReadFault::Damaged)));
     rig.announce(&[("f1", Severity::High)]).await;
     rig.work().await;
     assert_eq!(rig.titles(), ["2 new findings"]);
@@ -150,11 +150,11 @@ async fn a_damaged_event_does_not_stop_the_others() {
     });
     rig.publish("approval.requested", &approval).await;
     rig.announce(&[("f1", Severity::High)]).await;
-    rig.faults.set(Some(("approval", Fault::Unavailable)));
+    rig.faults.set(Some(("approval", ReadFault::Unavailable)));
     let notifications = &rig.rig.services.notifications;
     let stopped = notifications.collect_all().await;
     assert!(stopped.unwrap_err().is_transient());
-    rig.faults.set(Some(("approval", Fault::Damaged)));
+    rig.faults.set(Some(("approval", ReadFault::Damaged)));
     rig.work().await;
     assert_eq!(rig.titles(), ["2 new findings"]);
 }
