@@ -177,7 +177,7 @@ pub(crate) async fn report(
 /// Hand a pending approval on to the next group of approvers, whose turn begins at once.
 #[utoipa::path(post, path = "/v1/approvals/{id}/escalate", tag = "approvals", operation_id = "escalate_approval",
     params(("id" = String, Path, description = "`apr-…`")),
-    responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval")), (status = 409, description = "It is already decided, or no group follows", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval")), (status = 409, description = "It is already decided, has expired, or no group follows", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn escalate(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
