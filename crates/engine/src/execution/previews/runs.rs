@@ -96,11 +96,15 @@ impl PreviewRuns {
         {
             return Ok(ended);
         }
-        let aborted = tokio::time::timeout(ABORT, self.abort(caller, run)).await;
-        let aborted = aborted.unwrap_or_else(|_| {
-            let message = format!("the run {run} of a preview could not be aborted in time");
-            Err(EngineError::new(ErrorCode::Unavailable, message))
-        });
+        let aborting = tokio::time::timeout(ABORT, self.abort(caller, run));
+        let aborted = match stopping.run_until_cancelled(aborting).await {
+            Some(Ok(aborted)) => aborted,
+            Some(Err(_)) => {
+                let message = format!("the run {run} of a preview could not be aborted in time");
+                Err(EngineError::new(ErrorCode::Unavailable, message))
+            }
+            None => Err(EngineError::interrupted()),
+        };
         // If the request ended, only the log has it.
         aborted.inspect_err(|error| {
             tracing::warn!(run.id = %run, error = %error, "the run of a preview was not aborted");
