@@ -443,6 +443,8 @@ bounds! {
     SCHEDULE_REPORT_ITEMS = 1_000, Count;
     /// Unfinished occurrences of one schedule or trigger; further webhooks are refused, others recorded as skipped.
     TRIGGER_BACKLOG = 100, Count;
+    /// Proposals of a playbook that one event starts; the record of its occurrence has the number of the others.
+    TRIGGER_PROPOSALS = 10, Count;
     /// The body of an incoming webhook.
     WEBHOOK_EVENT_BYTES = 256 * KIB, Bytes;
     /// Findings in one digest that a channel gets.

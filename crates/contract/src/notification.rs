@@ -9,6 +9,8 @@ string_enum! {
         ApprovalExpiring = "approval.expiring",
         /// The turn to decide on an approval went to the next group.
         ApprovalEscalated = "approval.escalated",
+        /// A run's plan waits for a person's confirmation.
+        ConfirmationRequested = "confirmation.requested",
         /// A run ended without its result, or without required evidence: also one whose call an approver rejected or a
         /// policy denied.
         RunFailed = "run.failed",
@@ -16,7 +18,26 @@ string_enum! {
         RunCompleted = "run.completed",
         /// A finding that the previous run of its schedule did not have.
         FindingNew = "finding.new",
+        /// A finding of the previous run of its schedule that this run no longer has.
+        FindingResolved = "finding.resolved",
         /// A mission waits for the approval of its proposals.
         MissionAwaitingApproval = "mission.awaiting_approval",
+    }
+}
+
+impl NotificationTopic {
+    /// Whether it is about findings, which rules filter by severity and domain and collect for a digest.
+    #[must_use]
+    pub const fn is_about_findings(self) -> bool {
+        match self {
+            Self::FindingNew | Self::FindingResolved => true,
+            Self::ApprovalRequested
+            | Self::ApprovalExpiring
+            | Self::ApprovalEscalated
+            | Self::ConfirmationRequested
+            | Self::RunFailed
+            | Self::RunCompleted
+            | Self::MissionAwaitingApproval => false,
+        }
     }
 }

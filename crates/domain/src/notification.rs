@@ -56,7 +56,7 @@ impl NotificationRule {
         if !self.topics.contains(&event.topic) {
             return false;
         }
-        if event.topic != NotificationTopic::FindingNew {
+        if !event.topic.is_about_findings() {
             return true;
         }
         // The most severe one is the smallest.

@@ -7,7 +7,7 @@ mod report;
 
 pub use cron::{CronError, CronSchedule};
 pub use due::{DueOccurrences, Missed, StartDecision, Timing, delay, may_start};
-pub use report::{ItemChange, ReportItem, ScheduleReport, compare, matches_trigger};
+pub use report::{ItemChange, ReportItem, ScheduleReport, compare, matches_trigger, report_path};
 
 #[cfg(test)]
 mod tests;

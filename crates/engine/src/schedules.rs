@@ -14,6 +14,7 @@ mod hook;
 mod identity;
 mod manage;
 mod occurrences;
+mod propose;
 mod settle;
 mod start;
 

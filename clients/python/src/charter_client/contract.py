@@ -604,7 +604,7 @@ class Channel(Wire):
     """The number of people who may decide with buttons."""
     kind: Literal["slack", "email", "webhook"] | str
     """Its kind."""
-    topics: list[Literal["approval.requested", "approval.expiring", "approval.escalated", "run.failed", "run.completed", "finding.new", "mission.awaiting_approval"] | str]
+    topics: list[Literal["approval.requested", "approval.expiring", "approval.escalated", "confirmation.requested", "run.failed", "run.completed", "finding.new", "finding.resolved", "mission.awaiting_approval"] | str]
     """The topics that rules send to it."""
 
 
@@ -2719,7 +2719,7 @@ class Notification(Wire):
     """When it was settled."""
     state: Literal["pending", "delivered", "skipped", "failed"] | str
     """Whether it was sent."""
-    topic: Literal["approval.requested", "approval.expiring", "approval.escalated", "run.failed", "run.completed", "finding.new", "mission.awaiting_approval"] | str
+    topic: Literal["approval.requested", "approval.expiring", "approval.escalated", "confirmation.requested", "run.failed", "run.completed", "finding.new", "finding.resolved", "mission.awaiting_approval"] | str
     """The topic."""
 
 
@@ -4182,7 +4182,7 @@ class ScheduleRun(Wire):
 
 
 class ScheduleRun1(Wire):
-    """A registered playbook. A trigger by findings only proposes it: its run waits for a person's confirmation."""
+    """A registered playbook. A trigger only proposes it: its run waits for a person's confirmation."""
 
     playbook: str
 
@@ -4729,6 +4729,12 @@ class StartedWorkStartedWork1(Wire):
 
 
 class StartedWorkStartedWork2(Wire):
+    """Runs of a playbook that findings propose, one for each object of parameters."""
+
+    runs: list[str]
+
+
+class StartedWorkStartedWork3(Wire):
     """A mission."""
 
     mission: str
@@ -6391,7 +6397,7 @@ class ScheduleOccurrence(Wire):
     due_at: AwareDatetime
     """Its time, or that of its event."""
     note: str | None = None
-    """Why it did not start, or how its work ended."""
+    """Why it did not start, how its work ended, and the proposals that were left out."""
     occurrence: str
     """Its key within the schedule: its time, or the id of its event."""
     report: ScheduleReport | None = None
@@ -6408,6 +6414,7 @@ class ScheduleOccurrence(Wire):
         StartedWorkStartedWork
         | StartedWorkStartedWork1
         | StartedWorkStartedWork2
+        | StartedWorkStartedWork3
         | None
     ) = None
     """The started work."""

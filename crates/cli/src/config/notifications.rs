@@ -59,14 +59,15 @@ pub(crate) struct RuleConfig {
     pub(crate) topics: BTreeSet<NotificationTopic>,
     /// The names of the channels.
     pub(crate) channels: BTreeSet<Label>,
-    /// For `finding.new`: the least severe that is sent; all if absent.
+    /// For `finding.new` and `finding.resolved`: the least severe that is sent; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) severity: Option<Severity>,
-    /// For `finding.new`: the domains; all if empty.
+    /// For `finding.new` and `finding.resolved`: the domains; all if empty.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub(crate) domains: BTreeSet<DomainId>,
-    /// For `finding.new`: for how many seconds findings are collected for one message; each is a message if absent.
+    /// For `finding.new` and `finding.resolved`: for how many seconds findings of a topic are collected for one message;
+    /// those of each run are a message if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) digest_s: Option<u64>,
 }

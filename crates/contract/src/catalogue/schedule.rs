@@ -155,7 +155,7 @@ pub struct FindingTrigger {
 pub enum ScheduledWork {
     /// A registered skill.
     Skill(SkillId),
-    /// A registered playbook. A trigger by findings only proposes it: its run waits for a person's confirmation.
+    /// A registered playbook. A trigger only proposes it: its run waits for a person's confirmation.
     Playbook(PlaybookId),
     /// An execution plan (003 Execution Plan Schema). Each occurrence is a request of its own.
     Plan(Map<String, Value>),

@@ -10,6 +10,7 @@ use charter_contract::ids::{
     DomainId, EvidenceId, FindingId, ReportItemId, RuleId, ScheduleId, SkillId,
 };
 use charter_contract::text::{ShortText, Text};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -168,6 +169,13 @@ pub fn matches_trigger(
         && fits(filter.rule.as_ref(), Some(&item.rule_id))
         && fits(filter.resource_type.as_ref(), Some(&item.resource_type))
         && fits(filter.schedule.as_ref(), Some(schedule))
+}
+
+/// Returns the path of the report of an occurrence on a server, without the first slash.
+#[must_use]
+pub fn report_path(schedule: &ScheduleId, occurrence: &str) -> String {
+    let key = utf8_percent_encode(occurrence, NON_ALPHANUMERIC);
+    format!("v1/schedules/{schedule}/occurrences/{key}/report")
 }
 
 impl ScheduleReport {

@@ -7,8 +7,10 @@
 
 mod channel_states;
 mod collect;
+mod confirmation;
 mod content;
 mod deliver;
+mod findings;
 mod form;
 mod slack;
 
@@ -180,6 +182,17 @@ impl NotificationService {
         let key = (tenant.clone(), channel.clone());
         let taken = self.rates.take(key, rate, now);
         taken.map_err(|exceeded| exceeded.wait_ms)
+    }
+
+    /// Returns the address of a page of the console.
+    fn link(&self, page: &str) -> Option<String> {
+        self.address(&format!("console/{page}"))
+    }
+
+    /// Returns the address of a path of this server, if its public address is known.
+    fn address(&self, path: &str) -> Option<String> {
+        let base = self.parts.settings.public_url.as_deref()?;
+        Some(format!("{}/{path}", base.trim_end_matches('/')))
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use charter_contract::identity::Rights;
 use charter_contract::ids::{Label, TenantId, UserId};
-use charter_contract::notification::NotificationTopic;
 use charter_domain::notification::{NotificationEvent, NotificationRule, QuietHours};
 use charter_domain::rate_limit::Rate;
 use charter_effects::channel::ChannelKey;
@@ -147,9 +146,7 @@ impl NotificationSettings {
         let rules = self.rules(tenant).iter();
         for rule in rules.filter(|rule| rule.covers(event)) {
             // Only findings are collected: the others are for one person to act on.
-            let own = rule
-                .digest
-                .filter(|_| event.topic == NotificationTopic::FindingNew);
+            let own = rule.digest.filter(|_| event.topic.is_about_findings());
             for channel in &rule.channels {
                 let digest = match seen.insert(channel) {
                     true => own,

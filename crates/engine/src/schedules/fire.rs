@@ -289,11 +289,12 @@ impl ScheduleService {
             ..transition(OccurrenceState::Waiting, to, now)
         };
         match self.start_work(record, schedule, &one).await {
-            Ok(work) => {
+            Ok((work, note)) => {
                 let work = to_stored(&work)
                     .map_err(|error| EngineError::internal("writing an occurrence", error))?;
                 let change = OccurrenceChange {
                     work: Some(work),
+                    note,
                     ..change(OccurrenceState::Started)
                 };
                 self.change_occurrence(&one, &change, vec![]).await

@@ -1,6 +1,8 @@
 //! The state of an occurrence's work. Unfinished work costs one read of its record; a journal is folded only once its
 //! run has ended.
 
+use std::collections::BTreeMap;
+
 use charter_contract::catalogue::schedule::OccurrenceState;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{MissionId, RequestId, RunId};
@@ -55,6 +57,14 @@ impl ScheduleService {
             Some(StartedWork::Run(run)) => {
                 let status = self.status_of(caller, &run).await?;
                 Ok(end_of_run(status))
+            }
+            Some(StartedWork::Runs(runs)) => {
+                let mut statuses = Vec::with_capacity(runs.len());
+                for run in runs {
+                    let record = self.store.run(&caller.tenant, &run).await?;
+                    statuses.push(record.map(|record| record.status));
+                }
+                Ok(end_of_runs(&statuses))
             }
             Some(StartedWork::Mission(mission)) => self.end_of_mission(caller, &mission).await,
         }
@@ -128,6 +138,30 @@ fn end_of_run(status: RunStatus) -> Option<WorkEnd> {
     })
 }
 
+/// Returns how several runs ended, once all of them have. A run that no longer exists has ended, and failed.
+fn end_of_runs(statuses: &[Option<RunStatus>]) -> Option<WorkEnd> {
+    let mut known = statuses.iter().flatten();
+    if known.any(|status| !status.is_final()) {
+        return None;
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for status in statuses {
+        *counts
+            .entry(status.map_or("gone", RunStatus::as_str))
+            .or_default() += 1;
+    }
+    let counts = counts.iter().map(|(word, count)| format!("{count} {word}"));
+    let note = counts.collect::<Vec<_>>().join(", ");
+    let are_done = statuses
+        .iter()
+        .all(|status| matches!(status, Some(RunStatus::Completed | RunStatus::Incomplete)));
+    Some(if are_done {
+        WorkEnd::ended(note)
+    } else {
+        WorkEnd::failed(note)
+    })
+}
+
 fn end_of_mission(state: MissionState, reason: Option<String>) -> Option<WorkEnd> {
     state.is_final().then(|| {
         if state == MissionState::Completed {
@@ -136,4 +170,21 @@ fn end_of_mission(state: MissionState, reason: Option<String>) -> Option<WorkEnd
             WorkEnd::failed(reason.unwrap_or_else(|| state.to_string()))
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_proposals_have_ended_once_each_run_has() {
+        use RunStatus::{Aborted, AwaitingConfirmation, Completed};
+        assert!(end_of_runs(&[Some(Completed), Some(AwaitingConfirmation), None]).is_none());
+        let end = end_of_runs(&[Some(Completed), Some(Completed)]).unwrap();
+        assert_eq!(end.state, OccurrenceState::Ended);
+        assert_eq!(end.note.as_deref(), Some("2 completed"));
+        let end = end_of_runs(&[Some(Completed), Some(Aborted), None]).unwrap();
+        assert_eq!(end.state, OccurrenceState::Failed);
+        assert_eq!(end.note.as_deref(), Some("1 aborted, 1 completed, 1 gone"));
+    }
 }

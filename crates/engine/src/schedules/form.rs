@@ -113,6 +113,8 @@ pub enum StartedWork {
     Request(RequestId),
     /// A run of a playbook or plan.
     Run(RunId),
+    /// Runs of a playbook that findings propose, one for each object of parameters.
+    Runs(Vec<RunId>),
     /// A mission.
     Mission(MissionId),
 }
@@ -136,7 +138,7 @@ pub struct OccurrenceView {
     /// The started work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work: Option<StartedWork>,
-    /// Why it did not start, or how its work ended.
+    /// Why it did not start, how its work ended, and the proposals that were left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Its findings, compared with the previous occurrence. Listings have the numbers without the items.

@@ -124,7 +124,7 @@ impl ScheduleService {
                 .await?;
         }
         let change = OccurrenceChange {
-            note: end.note,
+            note: note_of(one, end.note),
             report: report.as_ref().map(stored_report).transpose()?,
             ..transition(OccurrenceState::Started, end.state, now)
         };
@@ -307,4 +307,13 @@ fn stored_report(report: &ScheduleReport) -> Result<StoredReport, EngineError> {
 fn unchanged(one: &OccurrenceRecord) -> OccurrenceChange {
     let state = OccurrenceState::Started;
     transition(state, state, one.updated_at)
+}
+
+/// Returns the note of an occurrence that ends: how its work ended, and the note from its start about parts of the work
+/// that did not start.
+fn note_of(one: &OccurrenceRecord, end: Option<String>) -> Option<String> {
+    match (end, &one.note) {
+        (Some(end), Some(start)) => Some(format!("{end}; {start}")),
+        (end, _) => end,
+    }
 }

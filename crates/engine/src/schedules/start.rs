@@ -2,16 +2,13 @@
 //! repeat finds it.
 
 use charter_contract::agentic::request::AgentRequest;
-use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::schedule::{MissionWork, Schedule, ScheduleTiming, ScheduledWork};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::finding::Finding;
 use charter_contract::ids::{MissionId, PlaybookId, RequestId, SkillId};
 use charter_contract::json::decode_stored;
 use charter_contract::plan::ExecutionPlan;
 use charter_contract::validate::read_value;
 use charter_store::schedule::{OccurrenceRecord, ScheduleRecord};
-use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 use uuid::{Uuid, uuid};
 
@@ -29,7 +26,8 @@ const NAMESPACE: Uuid = uuid!("0d3c6a52-7a35-5b0e-8c0f-2f1f7d8f4a61");
 const EVENT: &str = "event";
 
 impl ScheduleService {
-    /// Starts the work of an occurrence, or finds it.
+    /// Starts the work of an occurrence, or finds it. Returns the work, and a note about the parts of it that did not
+    /// start. An event only proposes a playbook.
     ///
     /// # Errors
     /// Those of the start, and `permission_denied` if the user's key has ended.
@@ -38,34 +36,36 @@ impl ScheduleService {
         record: &ScheduleRecord,
         schedule: &Schedule,
         one: &OccurrenceRecord,
-    ) -> Result<StartedWork, EngineError> {
+    ) -> Result<(StartedWork, Option<String>), EngineError> {
         let identity = ScheduleIdentity::read(record)?;
         self.must_be_live(&record.tenant_id, &identity).await?;
         let caller = identity.caller(&record.tenant_id);
         let event = event_of(one)?;
         let parameters = parameters(schedule, event.as_ref())?;
         let id = id_of(record, one);
-        match &schedule.run {
+        let work = match &schedule.run {
             ScheduledWork::Skill(skill) => {
-                self.start_skill(&caller, skill, parameters, one, id).await
+                self.start_skill(&caller, skill, parameters, one, id)
+                    .await?
             }
             ScheduledWork::Playbook(playbook) => {
                 if let (ScheduleTiming::Finding(_), Some(event)) = (&schedule.when, &event) {
-                    return self.propose(&caller, playbook, parameters, event, id).await;
+                    let proposed =
+                        self.propose_for_findings(&caller, playbook, &parameters, event, id);
+                    return proposed.await;
                 }
-                let key = IdempotencyKey::parse(&id.to_string())?;
-                let started = self.parts.run_starts.start_playbook(
-                    &caller,
-                    playbook,
-                    &parameters,
-                    DryRun::No,
-                    Some(&key),
-                );
-                Ok(StartedWork::Run(started.await?.run().summary.run_id))
+                if schedule.when.is_trigger() {
+                    let run = self.propose(&caller, playbook, &parameters, id).await?;
+                    StartedWork::Run(run)
+                } else {
+                    self.start_playbook(&caller, playbook, &parameters, id)
+                        .await?
+                }
             }
-            ScheduledWork::Plan(plan) => self.start_plan(&caller, plan, parameters, id).await,
-            ScheduledWork::Mission(work) => self.start_mission(&caller, work, event, id).await,
-        }
+            ScheduledWork::Plan(plan) => self.start_plan(&caller, plan, parameters, id).await?,
+            ScheduledWork::Mission(work) => self.start_mission(&caller, work, event, id).await?,
+        };
+        Ok((work, None))
     }
 
     /// Starts a request that names its skill, so that nothing in it is routed.
@@ -92,67 +92,22 @@ impl ScheduleService {
         Ok(StartedWork::Request(request_id))
     }
 
-    /// Proposes a playbook for findings that meet its trigger conditions: its run waits for a person's confirmation.
-    async fn propose(
+    async fn start_playbook(
         &self,
         caller: &Caller,
         playbook: &PlaybookId,
-        mut parameters: Map<String, Value>,
-        event: &Value,
+        parameters: &Map<String, Value>,
         id: Uuid,
     ) -> Result<StartedWork, EngineError> {
-        let found = self.parts.run_starts.runnable_playbook(caller, playbook)?;
-        let met = self.met(caller, found.document(), event)?;
-        if met.is_empty() {
-            let message = format!("no finding meets a trigger condition of `{playbook}`");
-            return Err(EngineError::new(ErrorCode::NoMatch, message));
-        }
-        if let Some(filter) = &found.document().parameters_from_findings {
-            let what = format!("`parameters_from_findings` of `{playbook}`");
-            let emitted = self.parts.computations.filter(
-                &caller.tenant,
-                &what,
-                filter.as_str(),
-                || json!(met),
-                1,
-            );
-            if let Some(Value::Object(made)) = emitted.await?.into_iter().next() {
-                for (name, value) in made {
-                    parameters.entry(name).or_insert(value);
-                }
-            }
-        }
         let key = IdempotencyKey::parse(&id.to_string())?;
-        let started = self
-            .parts
-            .run_starts
-            .propose_playbook(caller, playbook, &parameters, &key);
+        let started = self.parts.run_starts.start_playbook(
+            caller,
+            playbook,
+            parameters,
+            DryRun::No,
+            Some(&key),
+        );
         Ok(StartedWork::Run(started.await?.run().summary.run_id))
-    }
-
-    /// Returns the findings of an event whose rule names one of a playbook's trigger conditions.
-    fn met(
-        &self,
-        caller: &Caller,
-        playbook: &Playbook,
-        event: &Value,
-    ) -> Result<Vec<Finding>, EngineError> {
-        let findings = Vec::<Finding>::deserialize(&event["data"]["findings"])
-            .map_err(|error| EngineError::internal("reading the findings of an event", error))?;
-        let view = self.parts.catalogue.live().view(&caller.tenant);
-        let leads = |finding: &Finding| {
-            let skill = view.skill(finding.skill_id.as_ref());
-            skill.is_some_and(|skill| {
-                let analysis = skill.document().analysis.iter();
-                let mut rules = analysis.flat_map(|analysis| &analysis.findings);
-                rules.any(|rule| {
-                    let mut conditions = playbook.trigger_conditions.iter();
-                    rule.rule_id == finding.rule_id
-                        && conditions.any(|condition| rule.triggers.contains(condition))
-                })
-            })
-        };
-        Ok(findings.into_iter().filter(leads).collect())
     }
 
     /// Starts a plan. Each occurrence is a request of its own, because a plan's ids name one run.

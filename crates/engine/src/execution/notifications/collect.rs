@@ -38,6 +38,9 @@ pub(super) enum Subject {
     Run {
         run_id: RunId,
     },
+    Confirmation {
+        run_id: RunId,
+    },
     Mission {
         run_id: RunId,
     },
@@ -138,16 +141,12 @@ impl NotificationService {
                 Ok(said) => self.of_run(tenant, said, message).await,
                 Err(_) => Ok(Vec::new()),
             },
-            "finding.new" => Ok(FindingEventRef::deserialize(&payload)
-                .into_iter()
-                .map(|found| Occurrence {
-                    topic: NotificationTopic::FindingNew,
-                    key: format!("{} {}", found.schedule_id, found.occurrence),
-                    subject: Subject::Findings(found),
-                    at,
-                    due: at,
-                })
-                .collect()),
+            "finding.new" => Ok(of_findings(NotificationTopic::FindingNew, &payload, at)),
+            "finding.resolved" => Ok(of_findings(
+                NotificationTopic::FindingResolved,
+                &payload,
+                at,
+            )),
             _ => Ok(Vec::new()),
         }
     }
@@ -205,6 +204,12 @@ impl NotificationService {
             let waits = is_mission.then(|| occurrence(topic, key, Subject::Mission { run_id }));
             return Ok(waits.into_iter().collect());
         }
+        if status == RunStatus::AwaitingConfirmation {
+            let key = run_id.to_string();
+            let topic = NotificationTopic::ConfirmationRequested;
+            let waits = occurrence(topic, key, Subject::Confirmation { run_id });
+            return Ok(vec![waits]);
+        }
         // The person who stopped the run knows that.
         if !status.is_final() || status == RunStatus::Aborted {
             return Ok(Vec::new());
@@ -245,9 +250,10 @@ impl NotificationService {
                 severity: Some(found.severity),
                 domain: found.domain.as_ref(),
             },
-            Subject::Approval { .. } | Subject::Run { .. } | Subject::Mission { .. } => {
-                NotificationEvent::new(occurrence.topic)
-            }
+            Subject::Approval { .. }
+            | Subject::Run { .. }
+            | Subject::Confirmation { .. }
+            | Subject::Mission { .. } => NotificationEvent::new(occurrence.topic),
         };
         for (channel, digest) in settings.channels_for(tenant, event) {
             // The configuration is checked at the start, but a tenant's own may lack a shared rule's channel.
@@ -264,7 +270,7 @@ impl NotificationService {
                 tenant_id: tenant.clone(),
                 channel: channel.clone(),
                 topic: occurrence.topic,
-                digest: digest.map(digest_name),
+                digest: digest.map(|length| digest_name(occurrence.topic, length)),
                 created_at: occurrence.at,
                 due_at: due,
                 body,
@@ -274,9 +280,22 @@ impl NotificationService {
     }
 }
 
-/// All findings of one length are one message.
-fn digest_name(length: Duration) -> String {
-    format!("{} s", length.as_secs())
+/// Returns what an event about changed findings means; nothing for an event of another form.
+fn of_findings(topic: NotificationTopic, payload: &Value, at: Timestamp) -> Vec<Occurrence> {
+    let found = FindingEventRef::deserialize(payload).into_iter();
+    let occurrences = found.map(|found| Occurrence {
+        topic,
+        key: format!("{} {}", found.schedule_id, found.occurrence),
+        subject: Subject::Findings(found),
+        at,
+        due: at,
+    });
+    occurrences.collect()
+}
+
+/// All findings of one topic and one length are one message.
+fn digest_name(topic: NotificationTopic, length: Duration) -> String {
+    format!("{topic} {} s", length.as_secs())
 }
 
 /// Returns the id of the notification of an event for a channel.

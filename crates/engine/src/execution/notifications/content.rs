@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::NotificationService;
 use super::collect::Subject;
-use crate::execution::events::FindingEventRef;
+use super::confirmation::about_confirmation;
 use crate::{Caller, EngineError};
 
 /// The content of a message, or why there is none.
@@ -51,8 +51,9 @@ impl NotificationService {
                 Err(error) => return Ok(Rendered::Unreadable(error.to_string())),
             }
         }
-        let content = self.findings(first.notification.created_at, &findings);
-        Ok(Rendered::Message(Box::new(content)))
+        let event = (first.notification.topic, first.notification.created_at);
+        let content = self.about_findings(&message.tenant_id, event, &findings);
+        Ok(Rendered::Message(Box::new(content.await?)))
     }
 
     async fn single(
@@ -71,9 +72,11 @@ impl NotificationService {
             }
             Subject::Run { run_id } => self.run(tenant, &run_id, (topic, at)).await,
             Subject::Mission { run_id } => self.mission(tenant, &run_id, at).await,
+            Subject::Confirmation { run_id } => self.confirmation(tenant, &run_id, at).await,
             Subject::Findings(found) => {
-                let content = self.findings(at, &[found]);
-                Ok(Rendered::Message(Box::new(content)))
+                let found = [found];
+                let content = self.about_findings(tenant, (topic, at), &found);
+                Ok(Rendered::Message(Box::new(content.await?)))
             }
         }
     }
@@ -181,6 +184,25 @@ impl NotificationService {
         }
     }
 
+    async fn confirmation(
+        &self,
+        tenant: &TenantId,
+        run_id: &RunId,
+        at: Timestamp,
+    ) -> Result<Rendered, EngineError> {
+        let Some(record) = self.ports.store.run(tenant, run_id).await? else {
+            return Ok(Rendered::out_of_date("the run is gone"));
+        };
+        if record.status != RunStatus::AwaitingConfirmation {
+            let why = format!("the run is {}", record.status.in_words());
+            return Ok(Rendered::OutOfDate(why));
+        }
+        let folded = self.parts.journals.fold(tenant, run_id).await?;
+        let link = self.link(&format!("runs/{run_id}"));
+        let content = about_confirmation(&record, &folded.run, at, link);
+        Ok(Rendered::Message(Box::new(content)))
+    }
+
     async fn mission(
         &self,
         tenant: &TenantId,
@@ -218,35 +240,6 @@ impl NotificationService {
         })))
     }
 
-    /// Returns one message for the findings of one or several occurrences. Their reports have the rest.
-    fn findings(&self, at: Timestamp, found: &[FindingEventRef]) -> MessageContent {
-        let line = |one: &FindingEventRef| {
-            let domain = one.domain.as_ref().map_or("", |domain| domain.as_str());
-            let (schedule, severity) = (&one.schedule_id, one.severity);
-            format!(
-                "{schedule} {domain}: {} new, up to {severity} ({})",
-                one.count, one.occurrence
-            )
-        };
-        let count: u64 = found.iter().map(|one| one.count).sum();
-        let title = match count {
-            1 => "1 new finding".to_owned(),
-            count => format!("{count} new findings"),
-        };
-        let link = self.link("");
-        MessageContent {
-            topic: NotificationTopic::FindingNew.as_str().to_owned(),
-            at,
-            paragraphs: found.iter().map(line).collect(),
-            facts: Vec::new(),
-            call: None,
-            decision: None,
-            data: json!({"findings": found, "count": count, "summary": title, "link": link}),
-            title,
-            link,
-        }
-    }
-
     /// Returns the content of a test message.
     pub(super) fn test_content(
         &self,
@@ -268,12 +261,6 @@ impl NotificationService {
             title,
             link,
         }
-    }
-
-    /// Returns the address of a page of the console.
-    pub(super) fn link(&self, page: &str) -> Option<String> {
-        let base = self.parts.settings.public_url.as_deref()?;
-        Some(format!("{}/console/{page}", base.trim_end_matches('/')))
     }
 }
 
