@@ -66,8 +66,8 @@ pub(crate) struct RuleConfig {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub(crate) domains: BTreeSet<DomainId>,
-    /// For `finding.new` and `finding.resolved`: for how many seconds findings of a topic are collected for one message;
-    /// those of each run are a message if absent.
+    /// For `finding.new` and `finding.resolved`: for how many seconds findings of a topic are collected for one
+    /// message; those of each run are a message if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) digest_s: Option<u64>,
 }

@@ -11,31 +11,39 @@ use crate::playbooks::{
 use crate::service::Service;
 
 const SIGNING: &str = "8f742231b10e8888abcd99yyyzzz85a5";
+const BELL_SECRET: &str = "whsec_plJ3nmyCDGBKInavdOK15jsl3jVB2m4jVB2m4jVB2m4=";
 const RAZE: &str = "reliability.raze_vault";
 const BOB: &str = "U2";
 
-/// HMAC-SHA256 (RFC 2104), as Slack signs.
-fn signature(timestamp: &str, body: &str, key: &str) -> String {
+/// HMAC-SHA256 (RFC 2104), for keys of at most 64 bytes.
+pub(crate) fn hmac(key: &[u8], message: &str) -> Vec<u8> {
     let pad = |byte: u8| {
         let mut block = [byte; 64];
-        for (place, key) in block.iter_mut().zip(key.bytes()) {
+        for (place, key) in block.iter_mut().zip(key) {
             *place ^= key;
         }
         block
     };
     let inner = Sha256::new()
         .chain_update(pad(0x36))
-        .chain_update(format!("v0:{timestamp}:{body}"))
+        .chain_update(message)
         .finalize();
     let outer = Sha256::new()
         .chain_update(pad(0x5c))
         .chain_update(inner)
         .finalize();
-    let digits = outer.iter().map(|byte| format!("{byte:02x}"));
+    outer.iter().copied().collect()
+}
+
+/// The signature of Slack.
+fn signature(timestamp: &str, body: &str, key: &str) -> String {
+    let signed = hmac(key.as_bytes(), &format!("v0:{timestamp}:{body}"));
+    let digits = signed.iter().map(|byte| format!("{byte:02x}"));
     format!("v0={}", digits.collect::<String>())
 }
 
-fn now() -> String {
+/// The present time in seconds, as signed messages have it.
+pub(crate) fn now() -> String {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
     since.as_secs().to_string()
 }
@@ -191,4 +199,50 @@ fn ruling_28_an_approval_is_decided_in_slack_once_and_by_another_person() {
     assert_eq!(shown["status"], "awaiting_approval");
     assert!(!service.was_called());
     assert!(!server.log().contains("xoxb-of-the-test"));
+}
+
+/// `charter notify test` sends one message at once, and its exit code is the channel's answer.
+#[test]
+fn a_channel_is_tested_from_the_command_line() {
+    let receiver = HttpStub::start(|request, _| match request.path.as_str() {
+        "/bell" => Reply::empty(204),
+        _ => Reply::empty(400),
+    });
+    let receiver = receiver.unwrap();
+    let channel = |name: &str| {
+        format!(
+            "[notifications.channels.{name}]\nkind = \"webhook\"\nurl = \"{}\"\n\
+             secrets = [{{ variable = \"BELL_SECRET\" }}]\negress = [\"{}\"]\n",
+            receiver.url(&format!("/{name}")),
+            receiver.address()
+        )
+    };
+    let home = Home::new()
+        .configured(&(channel("bell") + &channel("closed")))
+        .with("CHARTER_MODEL__SOURCE", "none")
+        .with("BELL_SECRET", BELL_SECRET);
+    let test = |name: &str| home.run(&["notify", "test", name, "--output", "json"]);
+
+    let accepted = test("bell").json(0);
+    assert_eq!(
+        (&accepted["channel"], &accepted["accepted"]),
+        (&json!("bell"), &json!(true))
+    );
+    let refused = test("closed").json(1);
+    assert_eq!(refused["accepted"], false);
+    assert!(
+        refused["failure"].as_str().unwrap().contains("400"),
+        "{refused:#}"
+    );
+    let unknown = test("bel");
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    assert!(unknown.err.contains("not_found"), "{unknown:?}");
+
+    let seen = receiver.seen();
+    let paths: Vec<&str> = seen.iter().map(|request| request.path.as_str()).collect();
+    assert_eq!(paths, ["/bell", "/closed"]);
+    let sent = &seen[0];
+    assert_eq!(sent.body["type"], "notification.test");
+    let id = accepted["message_id"].as_str().unwrap();
+    assert_eq!(sent.headers["webhook-id"], id);
 }

@@ -36,7 +36,8 @@ pub(crate) fn purge(service: &Service) -> Package {
     purge_of_class(service, "supervised")
 }
 
-fn purge_of_class(service: &Service, class: &str) -> Package {
+/// The same package with a playbook of another safety class.
+pub(crate) fn purge_of_class(service: &Service, class: &str) -> Package {
     let playbook = format!(
         "playbook_id: {PLAYBOOK}\nname: Purge a vault\ndomain: reliability\n\
          trigger_conditions: [purge the vault for good]\nexamples: [purge the vault for good]\ntarget_language: python\n\

@@ -131,6 +131,12 @@ fn server() -> &'static Server {
             configured_key(&(&key(n), &tenant(n), "root", "admin")) + "tier = \"advanced\"\n"
         });
         let home = Home::new().configured(&(keys.collect::<String>() + &models()));
+        // Seals the secrets of webhook triggers.
+        let sealing_key = home.path("sealing.key");
+        let home = home.with(
+            "CHARTER_CREDENTIALS__KEY_FILE",
+            sealing_key.to_str().unwrap(),
+        );
         // Requesters may approve their own runs, as on a server without keys.
         home.with("CHARTER_APPROVALS__FOUR_EYES", "false")
             // Tests delay calls: on a machine with many processors, more at once than the default allows.

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-use NotificationTopic::{ApprovalRequested, FindingNew, RunFailed};
+use NotificationTopic::{ApprovalRequested, FindingNew, FindingResolved, RunFailed};
 
 fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
@@ -14,7 +14,7 @@ fn night(zone: &str) -> QuietHours {
 
 fn rule() -> NotificationRule {
     NotificationRule {
-        topics: BTreeSet::from([FindingNew, RunFailed]),
+        topics: BTreeSet::from([FindingNew, FindingResolved, RunFailed]),
         channels: BTreeSet::new(),
         severity: Some(Severity::High),
         domains: BTreeSet::from([DomainId::parse("security").unwrap()]),
@@ -38,6 +38,13 @@ fn a_rule_filters_findings_by_severity_and_domain() {
         (finding(Some(Severity::High), Some(&cost)), false),
         (finding(Some(Severity::High), None), false),
         (finding(None, Some(&security)), false),
+        (
+            NotificationEvent {
+                topic: FindingResolved,
+                ..finding(Some(Severity::Medium), Some(&security))
+            },
+            false,
+        ),
         (NotificationEvent::new(RunFailed), true),
         (NotificationEvent::new(ApprovalRequested), false),
     ] {

@@ -14,7 +14,7 @@ use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use charter_store::SharedStore;
 use charter_store::page::PageRequest;
 use charter_testkit::store_suite::sample;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -83,10 +83,16 @@ pub(super) async fn rig_with(
 
 /// Starts a plan with one call of a tool.
 pub(super) async fn start(rig: &ExecutionRig, tool: &str) -> RunStarted {
+    let steps = json!([{"id": "step-001", "tool": tool, "parameters": {}}]);
+    start_steps(rig, &steps).await
+}
+
+/// Starts a plan with these steps.
+pub(super) async fn start_steps(rig: &ExecutionRig, steps: &Value) -> RunStarted {
     let plan = json!({
         "id": "plan-01930000-0000-7000-8000-000000000001",
         "request_id": "req-01930000-0000-7000-8000-000000000001",
-        "steps": [{"id": "step-001", "tool": tool, "parameters": {}}],
+        "steps": steps,
         "error_handling": {"on_step_failure": "abort_plan"},
     });
     let sent = SubmittedPlan::ExecutionPlan {

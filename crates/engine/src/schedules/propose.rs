@@ -1,5 +1,5 @@
-//! Proposes playbooks for the events of triggers: each run waits for a person's confirmation. Findings propose a playbook
-//! once for each object of parameters that its filter emits, within a bound.
+//! Proposes playbooks for the events of triggers: each run waits for a person's confirmation. Findings propose a
+//! playbook once for each object of parameters that its filter emits, within a bound.
 
 use charter_contract::bounds::{SCHEDULE_REPORT_ITEMS, TRIGGER_PROPOSALS};
 use charter_contract::catalogue::playbook::Playbook;

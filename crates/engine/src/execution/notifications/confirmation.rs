@@ -1,5 +1,5 @@
-//! The message about a plan that waits for a person's confirmation: its writes, with the arguments that are known before
-//! it starts. The console shows the whole plan, and there a person confirms it.
+//! The message about a plan that waits for a person's confirmation: its writes, with the arguments that are known
+//! before it starts. The console shows the whole plan, and there a person confirms it.
 
 use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::filling::FillBudget;

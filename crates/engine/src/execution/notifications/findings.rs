@@ -1,4 +1,5 @@
-//! The message about findings that are new or resolved. It names the most severe ones, and has the number of the others.
+//! The message about findings that are new or resolved. It names the most severe ones, and has the number of the
+//! others.
 
 use charter_contract::ids::TenantId;
 use charter_contract::json::decode_stored;

@@ -6,21 +6,26 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use charter_contract::catalogue::schedule::{OccurrenceState, ScheduleState};
 use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::finding::Finding;
 use charter_contract::identity::Rights;
-use charter_contract::ids::{Label, RunId, TenantId, UserId};
+use charter_contract::ids::{Label, RunId, ScheduleId, TenantId, UserId};
 use charter_contract::notification::NotificationTopic;
 use charter_contract::page::PageRequest;
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::clock::Clock;
 use charter_domain::notification::{NotificationRule, QuietHours};
 use charter_domain::rate_limit::Rate;
+use charter_domain::schedule::{ScheduleReport, compare};
 use charter_effects::channel::{
     ButtonAnswer, ChannelFailure, ChannelFault, ChannelKey, ChannelMessage, Channels, SlackRequest,
 };
 use charter_store::SharedStore;
 use charter_store::outbox::NewMessage;
+use charter_store::schedule::{OccurrenceAdded, OccurrenceRecord, ScheduleCause, ScheduleRecord};
 use charter_testkit::clock::SimulatedClock;
 use charter_testkit::watched_store::WatchedStore;
 use serde_json::{Value, json};
@@ -30,12 +35,12 @@ use tokio_util::sync::CancellationToken;
 use self::faults::ReadFaults;
 use super::SlackDecision;
 use crate::engine::tests::ExecutionRig;
-use crate::execution::tests::{rested, rig_with, start};
+use crate::execution::tests::{rested, rig_with, start, start_steps};
 use crate::identity::caller::tests::person;
 use crate::{
     AccessScope, AccessScopes, Approval, ApprovalAnswer, ApprovalDecision, ApproverGroup,
-    CatalogueRole, ChannelSettings, EngineError, NotificationSettings, Role, SkillGrants,
-    SlackPeople, SlackPerson, Tier,
+    CatalogueRole, ChannelSettings, Confirmation, EngineError, NotificationSettings, Role, RunView,
+    SkillGrants, SlackPeople, SlackPerson, Tier,
 };
 
 mod faults;
@@ -43,6 +48,9 @@ mod outages;
 
 /// Noon.
 const NOW: &str = "2026-04-14T12:00:00Z";
+
+/// The request that an occurrence started.
+const REQUEST: &str = "req-01930000-0000-7000-8000-000000000009";
 
 /// Records messages; fails as often as it is told to.
 #[derive(Default)]
@@ -147,6 +155,19 @@ fn rule() -> NotificationRule {
         domains: BTreeSet::new(),
         digest: None,
     }
+}
+
+/// Findings of one rule, the last of which is the most severe.
+fn findings(count: usize) -> Vec<Finding> {
+    let found = (1..=count).map(|n| {
+        let severity = if n == count { "critical" } else { "high" };
+        serde_json::from_value(json!({
+            "finding_id": format!("fnd_{n}"), "rule_id": "open_door", "skill_id": "doors.watch",
+            "severity": severity, "resource_type": "door", "resource_id": format!("door-{n}"),
+        }))
+        .unwrap()
+    });
+    found.collect()
 }
 
 struct Rig {
@@ -284,6 +305,57 @@ impl Rig {
         found.unwrap().approval.state.word()
     }
 
+    /// Stores an occurrence of the schedule `nightly`, the work of which was a request.
+    async fn record(&self, occurrence: &str, report: &ScheduleReport) {
+        let now = self.clock.now();
+        let schedule = ScheduleRecord {
+            tenant_id: TenantId::parse("acme").unwrap(),
+            schedule_id: ScheduleId::parse("nightly").unwrap(),
+            user_id: UserId::parse("ann").unwrap(),
+            definition: "{}".to_owned(),
+            identity: "{}".to_owned(),
+            cause: ScheduleCause::Time,
+            state: ScheduleState::Active,
+            hook: None,
+            enabled_at: now,
+            next_at: None,
+            version: 1,
+        };
+        let put = self.store.put_schedule(&schedule, 10, Vec::new()).await;
+        assert!(put.unwrap());
+        let one = OccurrenceRecord {
+            tenant_id: schedule.tenant_id,
+            schedule_id: schedule.schedule_id,
+            occurrence: occurrence.to_owned(),
+            due_at: now,
+            start_at: now,
+            state: OccurrenceState::Ended,
+            event: None,
+            work: Some(json!({"request": REQUEST}).to_string()),
+            note: None,
+            report: Some(serde_json::to_string(report).unwrap()),
+            updated_at: now,
+        };
+        let added = self.store.add_occurrence(&one, 10).await.unwrap();
+        assert_eq!(added, OccurrenceAdded::Added);
+    }
+
+    /// Publishes that an occurrence of a schedule has changed findings.
+    async fn announce_changes(&self, topic: &str, occurrence: &str, count: usize) {
+        let payload = json!({
+            "schedule_id": "nightly", "occurrence": occurrence, "domain": "security",
+            "severity": "high", "count": count,
+        });
+        let message = NewMessage {
+            topic: topic.to_owned(),
+            tenant: Some("acme".to_owned()),
+            user_id: None,
+            payload: payload.to_string(),
+            at: self.clock.now(),
+        };
+        self.store.publish(vec![message]).await.unwrap();
+    }
+
     /// Publishes that occurrences of a schedule have new findings.
     async fn announce(&self, found: &[(&str, Severity)]) {
         let messages = found.iter().map(|(occurrence, severity)| {
@@ -374,6 +446,59 @@ async fn an_approval_that_goes_to_the_next_group_is_announced() {
         ("Approval escalated: doors.shut", "leads", true),
     ];
     assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+/// A plan that reads and then writes.
+async fn unconfirmed(rig: &Rig) -> RunView {
+    let steps = json!([
+        {"id": "step-001", "tool": "doors.look", "parameters": {}},
+        {"id": "step-002", "tool": "doors.shut", "parameters": {}},
+    ]);
+    let started = start_steps(&rig.rig, &steps).await;
+    let run = started.run();
+    assert_eq!(run.summary.status, RunStatus::AwaitingConfirmation);
+    run
+}
+
+/// The message has the writes of the plan and leads to the run, where a person confirms it.
+#[tokio::test]
+async fn a_plan_that_waits_for_a_confirmation_is_announced_once() {
+    let rig = Rig::new(channel(), rule()).await;
+    let run = unconfirmed(&rig).await;
+    rig.work().await;
+    rig.work().await;
+    let sent = rig.sent();
+    let [message] = sent.as_slice() else {
+        panic!("{sent:?}");
+    };
+    let content = &message.content;
+    assert_eq!(content.topic, "confirmation.requested");
+    let title = format!("Confirmation requested: {}", run.summary.title);
+    assert_eq!(content.title, title);
+    assert_eq!(content.call.as_deref(), Some("doors.shut {}"));
+    let run_id = &run.summary.run_id;
+    let link = format!("https://charter.example.com/console/runs/{run_id}");
+    assert_eq!(content.link.as_ref(), Some(&link));
+    assert!(content.decision.is_none());
+    let digest = run.state.plan_digest.to_string();
+    assert_eq!(content.data["plan_digest"], digest.as_str());
+}
+
+#[tokio::test]
+async fn a_plan_that_was_confirmed_meanwhile_is_not_announced() {
+    let rig = Rig::new(channel(), rule()).await;
+    let run = unconfirmed(&rig).await;
+    let confirmation = Confirmation {
+        digest: run.state.plan_digest.to_string(),
+        typed: None,
+    };
+    let (ann, management) = (person("ann"), &rig.rig.services.management);
+    let confirmed = management.confirm(&ann, &run.summary.run_id, confirmation);
+    confirmed.await.unwrap();
+    rig.work().await;
+    let titles = rig.titles();
+    let is_old = |title: &String| title.starts_with("Confirmation requested");
+    assert!(!titles.iter().any(is_old), "{titles:?}");
 }
 
 #[tokio::test]
@@ -483,6 +608,64 @@ async fn severe_findings_of_an_hour_are_one_message() {
         all
     };
     assert_eq!(ids(&sent[0].content.data), ["f1", "f3", "f4"]);
+}
+
+/// The others are in the report, whose address the message has. Its link leads to the request that found them.
+#[tokio::test]
+async fn a_message_names_the_most_severe_findings_and_counts_the_others() {
+    let rig = Rig::new(channel(), rule()).await;
+    let report = compare("acme/nightly/manual/f1", &findings(12), None);
+    rig.record("manual/f1", &report).await;
+    rig.announce_changes("finding.new", "manual/f1", 12).await;
+    rig.work().await;
+    let sent = rig.sent();
+    let [message] = sent.as_slice() else {
+        panic!("{sent:?}");
+    };
+    let content = &message.content;
+    assert_eq!(content.title, "12 new findings");
+    assert_eq!(content.paragraphs[0], "critical open_door: door door-12");
+    assert_eq!(content.paragraphs[1], "high open_door: door door-1");
+    assert_eq!(
+        content.paragraphs[10],
+        "2 more findings are not listed here."
+    );
+    assert_eq!(content.data["items"].as_array().unwrap().len(), 10);
+    assert_eq!(content.data["omitted"], 2);
+    let link = format!("https://charter.example.com/console/requests/{REQUEST}");
+    assert_eq!(content.link.as_ref(), Some(&link));
+    let report = "https://charter.example.com/v1/schedules/nightly/occurrences/manual%2Ff1/report";
+    assert_eq!(content.facts, [("Report", report.to_owned())]);
+}
+
+/// They are another message than the new ones of the same hour.
+#[tokio::test]
+async fn resolved_findings_are_announced() {
+    let hourly = NotificationRule {
+        digest: Some(Duration::from_secs(3_600)),
+        ..rule()
+    };
+    let rig = Rig::new(channel(), hourly).await;
+    let first = compare("acme/nightly/f1", &findings(1), None);
+    rig.record("f1", &first).await;
+    rig.announce_changes("finding.new", "f1", 1).await;
+    let second = compare("acme/nightly/f2", &[], Some(&first));
+    rig.record("f2", &second).await;
+    rig.announce_changes("finding.resolved", "f2", 1).await;
+    rig.work_after(3_600).await;
+    let mut sent = rig.sent();
+    sent.sort_by(|one, other| one.content.title.cmp(&other.content.title));
+    let seen = sent.iter().map(|message| {
+        let content = &message.content;
+        let item = content.data["items"][0]["resource_id"].as_str();
+        (content.topic.as_str(), content.title.as_str(), item)
+    });
+    let door = Some("door-1");
+    let expected = [
+        ("finding.new", "1 new finding", door),
+        ("finding.resolved", "1 resolved finding", door),
+    ];
+    assert_eq!(seen.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]
