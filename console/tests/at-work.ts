@@ -45,7 +45,7 @@ export async function atWork(): Promise<AtWork & { stop: () => Promise<void> }> 
     await confirmed(api, asking);
     await until(api, asking.run_id, "awaiting_approval");
     const { approvals } = await api.get<RunShown>(`/v1/runs/${asking.run_id}`);
-    const unconfirmed = await started(api, "yard.flush", "t-2");
+    const unconfirmed = await completed(api, "yard.flush", "t-2");
     return {
       ...console,
       api,
@@ -143,6 +143,12 @@ async function asked(api: Api): Promise<string> {
 
 function started(api: Api, playbook: string, tank: string): Promise<RunShown> {
   return api.post<RunShown>(`/v1/playbooks/${playbook}/runs`, { parameters: { tank, permit: "P-7" } });
+}
+
+/** Starts a run that lacks its values and gives them: then its plan waits for a confirmation. */
+async function completed(api: Api, playbook: string, tank: string): Promise<RunShown> {
+  const { run_id } = await api.post<RunShown>(`/v1/playbooks/${playbook}/runs`, { parameters: {} });
+  return api.post<RunShown>(`/v1/runs/${run_id}/parameters`, { parameters: { tank, permit: "P-7" } });
 }
 
 async function confirmed(api: Api, { run_id, status, plan_digest: digest }: RunShown): Promise<void> {

@@ -32,7 +32,7 @@ export interface Api {
 /** A console over the simulated account. */
 export interface Estate extends Console {
   api: Api;
-  /** Starts the playbook that locks what is open, confirms it, and waits until it asks a person. */
+  /** Starts the playbook that locks what is open, and waits until it asks a person. */
   remediation(parameters?: Record<string, unknown>): Promise<{ run: string; approval: string }>;
   /** Approves what a run waits for. */
   approve(run: string): Promise<void>;
@@ -120,10 +120,9 @@ async function approve(api: Api, settled: Estate["settled"], id: string): Promis
 }
 
 async function remediation(api: Api, settled: Estate["settled"], parameters: Record<string, unknown> = {}) {
-  const { run_id: id, plan_digest } = await api.post<Shown>("/v1/playbooks/security.remediate_public_exposure/runs", {
+  const { run_id: id } = await api.post<Shown>("/v1/playbooks/security.remediate_public_exposure/runs", {
     parameters: { region: "us-east-1", profile: "", ...parameters },
   });
-  await api.post(`/v1/runs/${id}/confirm`, { digest: plan_digest });
   await settled(id, "awaiting_approval");
   const { approvals } = await api.get<Shown>(`/v1/runs/${id}`);
   return { run: id, approval: approvals[0]?.approval_id ?? "" };

@@ -150,7 +150,7 @@ test("8: a playbook is run with values", async ({ page }) => {
   await page.getByLabel("permit").fill("P-8");
   await looksRight(page, "playbook");
   await operator.click(page.getByRole("button", { name: "Show its plan" }));
-  await expect(page.getByRole("heading", { name: "Confirm the plan" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "It waits for an approval" })).toBeVisible();
 });
 
 test("9: a mission is started", async ({ page }) => {

@@ -109,7 +109,7 @@ def example(name: str) -> Any:
 def test_the_langgraph_example_asks_whoever_runs_it(
     surroundings: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = iter(["", "confirm", "reject"])
+    words = iter(["", "reject"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(words))
     change = test_langchain.calls("security_remediate_public_exposure", test_langchain.REGION, "call-10")
     model = test_langchain.Scripted(says=[change, AIMessage("It was refused.")])

@@ -104,27 +104,19 @@ def test_a_playbook_interrupts_the_graph_until_people_have_said_their_word(chart
         model, tools(charter, skills=(), playbooks=[PUBLISH], person=bob), checkpointer=InMemorySaver()
     )
     thread: Any = {"configurable": {"thread_id": "people"}}
-    (question,) = interrupts(agent.invoke(asked("Put it up."), thread))
-    assert (question["waits_for"], question["writes"]) == (
-        "confirmation",
-        [{"step": "publish", "tool": "charter.fs.write"}],
-    )
-    mistaken: list[Any] = ["yes, do it", {"confirm": "sha256:another"}, {"approve": question["digest"]}]
+    (approval,) = interrupts(agent.invoke(asked("Put it up."), thread))
+    assert approval["waits_for"] == "approval"
+    assert approval["call"]["tool"] == "charter.fs.write" and approval["call"]["parameters"]["content"]
+    mistaken: list[Any] = ["yes, do it", {"approve": "sha256:another"}, {"confirm": approval["digest"]}]
     for said in mistaken:
         (again,) = interrupts(agent.invoke(Command(resume=said), thread))
-        assert again == question
-
-    (approval,) = interrupts(agent.invoke(Command(resume={"confirm": question["digest"]}), thread))
-    assert approval["waits_for"] == "approval" and approval["run_id"] == question["run_id"]
-    assert approval["call"]["tool"] == "charter.fs.write" and approval["call"]["parameters"]["content"]
-    (stale,) = interrupts(agent.invoke(Command(resume={"approve": question["digest"]}), thread))
-    assert stale == approval
+        assert again == approval
 
     word = {"reject": approval["digest"], "reason": "not today"}
     *_, result, last = agent.invoke(Command(resume=word), thread)["messages"]
     assert "approval_rejected" in result.text or "did not approve" in result.text or "not today" in result.text
-    assert result.artifact["run_id"] == question["run_id"] and last.text == "It was refused."
-    decided = next(charter.approvals.list(run_id=question["run_id"]))
+    assert result.artifact["run_id"] == approval["run_id"] and last.text == "It was refused."
+    decided = next(charter.approvals.list(run_id=approval["run_id"]))
     assert (decided.state, decided.by) == ("rejected", "bob")
 
 
@@ -133,8 +125,8 @@ def test_without_a_person_resuming_only_looks_again(charter: Charter, bob: Chart
     agent = create_agent(model, tools(charter, skills=(), playbooks=[PUBLISH]), checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "nobody"}}
     (question,) = interrupts(agent.invoke(asked("Put it up."), thread))
-    (again,) = interrupts(agent.invoke(Command(resume={"confirm": question["digest"]}), thread))
-    assert again == question and charter.runs.get(question["run_id"]).waits_for == "confirmation"
+    (again,) = interrupts(agent.invoke(Command(resume={"approve": question["digest"]}), thread))
+    assert again == question and charter.runs.get(question["run_id"]).waits_for == "approval"
     charter.runs.abort(question["run_id"], reason="decided in Charter")
     *_, result, _ = agent.invoke(Command(resume="look"), thread)["messages"]
     assert result.artifact["status"] == "aborted"

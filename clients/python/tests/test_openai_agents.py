@@ -82,7 +82,7 @@ async def test_a_playbook_waits_for_a_person_whom_the_model_cannot_replace(
     assert [tool.name for tool in offered] == ["reliability_publish_notice", "charter_run"]
     result = await Runner.run(Agent(name="operator", model=model, tools=offered), "Put it up.")
     begun, looked = results(result.to_input_list())
-    assert begun["status"] == "awaiting_confirmation" and "waits for a person" in begun["content"]
+    assert begun["status"] == "awaiting_approval" and "waits for a person" in begun["content"]
     assert looked["status"] == "aborted" and looked["run_id"] == begun["run_id"]
 
 

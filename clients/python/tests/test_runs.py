@@ -14,9 +14,8 @@ TEXT = {"text": "Closed on Monday."}
 
 
 def awaiting_approval(charter: Charter) -> Run:
-    """A run whose plan was confirmed."""
+    """A run whose approval is the only decision."""
     run = charter.runs.start_playbook(PUBLISH, TEXT)
-    charter.runs.confirm(run.run_id, run.plan_digest)
     run = charter.runs.wait(run.run_id)
     assert run.waits_for == "approval"
     return run
@@ -147,10 +146,10 @@ def test_listings_go_over_all_pages(charter: Charter) -> None:
 
 
 def test_waiting_ends(charter: Charter, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = charter.runs.start_playbook(PUBLISH, TEXT)
-    assert charter.runs.wait(run.run_id, timeout_s=0).waits_for == "confirmation"
+    run = awaiting_approval(charter)
+    assert charter.runs.wait(run.run_id, timeout_s=0).waits_for == "approval"
     monkeypatch.setattr("charter_client.shown.BUSY", frozenset({run.status}))
-    with pytest.raises(WaitedTooLong, match="still awaiting_confirmation"):
+    with pytest.raises(WaitedTooLong, match="still awaiting_approval"):
         charter.runs.wait(run.run_id, timeout_s=0.1)
 
 
@@ -158,12 +157,11 @@ def test_what_happens_is_announced(charter: Charter) -> None:
     run = charter.runs.start_playbook(PUBLISH, TEXT)
     told = charter.events.stream(topic="run.status", after=0)
     announced = next(event for event in told if event.data.get("run_id") == run.run_id)
-    assert announced.topic == "run.status" and announced.data["status"] == "awaiting_confirmation"
+    assert announced.topic == "run.status" and announced.data["status"] == "working"
 
 
 async def test_the_same_is_awaited(async_charter: AsyncCharter) -> None:
     run = await async_charter.runs.start_playbook(PUBLISH, TEXT)
-    await async_charter.runs.confirm(run.run_id, run.plan_digest)
     run = await async_charter.runs.wait(run.run_id)
     (approval,) = run.approvals
     with pytest.raises(PermissionDenied):

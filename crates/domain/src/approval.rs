@@ -198,6 +198,9 @@ pub struct Approval {
     pub destructive: bool,
     /// The digest that the decision is bound to: of the call, or of the whole list.
     pub digest: Digest,
+    /// The digest of the run's plan, if no person confirmed the plan: the approval is then also its confirmation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_digest: Option<Digest>,
     /// The rules that require approval.
     pub rules: Vec<RuleResult>,
     /// The user on whose behalf the run acts.

@@ -13,6 +13,7 @@
 mod account;
 mod advance;
 mod command;
+mod confirmation;
 mod content;
 mod decide;
 mod event;

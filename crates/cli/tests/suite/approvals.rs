@@ -4,7 +4,8 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::playbooks::{PLAYBOOK, settled, shared, waiting_run_of};
+use crate::home::request;
+use crate::playbooks::{PLAYBOOK, keyed, settled, shared, waiting_run_of};
 use crate::seeds::speaking_to;
 
 fn text(value: &Value) -> &str {
@@ -41,14 +42,16 @@ fn a_decision_is_taken_on_a_terminal_about_the_call_that_it_shows() {
 /// Confirmations are in the queue; an id is found by its first characters; the exit code tells that a run waits.
 #[test]
 fn confirmations_and_approvals_are_one_queue() {
-    let (server, _service) = shared();
+    let (_home, server, _service) = keyed();
     let ann = server.key("ann");
     let home = speaking_to(&ann);
     let empty = home.run(&["approvals", "list"]);
     assert_eq!((empty.code, empty.out.trim()), (Some(0), "(none)"));
-    let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
-    let given = json!({"parameters": {"vault": "main"}});
-    let run = ann.post(&path, &given).expect(201);
+    let mut asked = request("purge the vault for good");
+    let parameters = json!({"vault": "main"});
+    asked["metadata"] = json!({"playbook_id": PLAYBOOK, "parameters": parameters, "confirm": true});
+    let answer = ann.ask(&asked).expect(200);
+    let run = json!({"run_id": answer["metadata"]["run_ids"][0]});
     let run = settled(&ann, &run, "awaiting_confirmation");
     let (id, digest) = (text(&run["run_id"]), text(&run["plan_digest"]));
     let listed = home.run(&["approvals", "--output", "json"]).json(3);

@@ -209,10 +209,7 @@ fn b000_18_a_candidate_playbook_is_accepted_after_a_run_that_succeeded() {
     assert!(refused.contains("dry run"), "{refused}");
 
     let run = start(false);
-    assert_eq!(run["status"], "awaiting_confirmation");
-    let path = format!("/v1/runs/{}/confirm", run["run_id"].as_str().unwrap());
-    uma.post(&path, &json!({"digest": run["plan_digest"]}))
-        .expect(200);
+    assert_eq!(run["confirm"], false, "its approval is its one decision");
     let waiting = settled(&run, "awaiting_approval");
     assert!(!service.was_called());
     let refused = promote(&ann, &candidate, &run["run_id"]).fails(409, "illegal_transition");

@@ -42,13 +42,7 @@ fn ruling_28_every_step_of_an_approval_is_announced() {
         .iter()
         .filter_map(|(_, data)| data["status"].as_str())
         .collect();
-    let way = [
-        "awaiting_confirmation",
-        "working",
-        "awaiting_approval",
-        "working",
-        "completed",
-    ];
+    let way = ["awaiting_approval", "working", "completed"];
     assert_eq!(words, way);
     let all = bob.get("/v1/events").expect(200);
     let rest = format!("?after={}", all["next"]);
@@ -139,13 +133,7 @@ fn a_run_is_followed_to_its_end() {
     );
     let moves = told.iter().filter(|(name, ..)| name == "status");
     let moves: Vec<&Value> = moves.map(|(_, _, data)| &data["status"]).collect();
-    let way = json!([
-        "awaiting_confirmation",
-        "working",
-        "awaiting_approval",
-        "working",
-        "completed"
-    ]);
+    let way = json!(["working", "awaiting_approval", "working", "completed"]);
     assert_eq!(json!(moves), way);
     assert_eq!(streamed(&ann, &path, Some("2")), told[2..]);
     let page = ann.get(&format!("{path}?after=2&limit=1")).expect(200);

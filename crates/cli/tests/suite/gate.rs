@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::home::{Api, Home, Key, Ran, ids, request_of};
 use crate::packages::{Package, SKILL, TOOL_FILE, backups, global_backups, guardrail};
 use crate::playbooks::{
-    KEYS, confirm, decide, path_of, purge, purge_tool, settled, waiting_run_of,
+    KEYS, decide, path_of, purge, purge_tool, settled, waiting_run_of,
 };
 use crate::service::Service;
 use crate::shared::Tenants;
@@ -189,7 +189,6 @@ fn b000_12_a_block_and_its_exception_are_explained() {
     let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
     let run = ann.post(&path, &json!({"parameters": {"vault": "main"}}));
     let run = run.expect(201);
-    confirm(&ann, &run).expect(200);
     settled(&ann, &run, "denied");
     let was = explained(&ann, json!({"run": run["run_id"], "step": "s1"}));
     let step = &was["steps"][0];

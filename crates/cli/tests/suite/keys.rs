@@ -327,7 +327,7 @@ fn waiting_run_of_request(by: &Api) -> Value {
 /// The run of a request that began as a message over A2A.
 fn waiting_run_of_message(by: &Api) -> Value {
     let mut sent = message("purge the vault for good");
-    let wishes = json!({"playbook_id": PLAYBOOK, "parameters": {"vault": "main"}});
+    let wishes = json!({"parameters": {"vault": "main"}});
     let parts = sent["message"]["parts"].as_array_mut().unwrap();
     parts.push(json!({"data": wishes}));
     let headers = [("a2a-version", "1.0"), ("content-type", "application/json")];

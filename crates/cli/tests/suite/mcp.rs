@@ -282,8 +282,7 @@ fn b000_18_a_person_is_asked_through_the_client() {
     server.api.register(&purge(&service));
     for way in [over_http(&server.api), over_stdio(&home)] {
         for (mode, _) in MODES {
-            let answers =
-                json!([{"vault": "main"}, {"confirm": true}, {"approve": true, "reason": "seen"}]);
+            let answers = json!([{"vault": "main"}, {"confirm": true}]);
             let given = json!({
                 "do": "call", "mode": mode, "answers": answers, "tool": "run",
                 "arguments": {"question": "purge the vault for good"},
@@ -305,25 +304,15 @@ fn b000_18_a_person_is_asked_through_the_client() {
                 "{mode}: {saw:#}"
             );
             let asked = saw["asked"].as_array().unwrap();
-            assert_eq!(asked.len(), 3, "{saw:#}");
+            // Without four eyes, the confirmation is the approval.
+            assert_eq!(asked.len(), 2, "{saw:#}");
             let fields = |at: usize| {
                 let properties = asked[at]["schema"]["properties"].as_object().unwrap();
                 properties.keys().cloned().collect::<Vec<_>>()
             };
             assert_eq!(
-                (fields(0), fields(1), fields(2)),
-                (
-                    vec!["vault".to_owned()],
-                    vec!["confirm".to_owned()],
-                    vec!["approve".to_owned(), "reason".to_owned()],
-                )
-            );
-            assert!(
-                asked[2]["message"]
-                    .as_str()
-                    .unwrap()
-                    .contains(r#"vault.purge with {"vault":"main"}"#),
-                "{saw:#}"
+                (fields(0), fields(1)),
+                (vec!["vault".to_owned()], vec!["confirm".to_owned()])
             );
         }
     }
@@ -336,7 +325,8 @@ fn b000_18_without_a_persons_word_nothing_is_changed() {
     let server = Tenants::one();
     let service = Service::start();
     server.api.register(&purge(&service));
-    let arguments = json!({"playbook_id": PLAYBOOK, "parameters": {"vault": "main"}});
+    let parameters = json!({"vault": "main"});
+    let arguments = json!({"playbook_id": PLAYBOOK, "parameters": parameters, "confirm": true});
     for (mode, _) in MODES {
         let given = json!({"do": "call", "mode": mode, "tool": "run", "arguments": arguments});
         let silent = python(&with(&over_http(&server.api), given.clone())).end();

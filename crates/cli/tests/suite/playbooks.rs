@@ -66,18 +66,18 @@ pub(crate) fn triggered_by_findings(package: Package) -> Package {
         )
 }
 
-/// A run of the playbook that Ann started and confirmed, waiting for an approval.
+/// A run of the playbook that Ann started, waiting for an approval, its one decision.
 pub(crate) fn waiting(server: &Server) -> Value {
     waiting_run_of(&server.key("ann"))
 }
 
-/// A run of the playbook that this caller started and confirmed, waiting for an approval.
+/// A run of the playbook that this caller started, waiting for an approval, its one decision.
 pub(crate) fn waiting_run_of(ann: &Api) -> Value {
     let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
     let run = ann
         .post(&path, &json!({"parameters": {"vault": "main"}}))
         .expect(201);
-    confirm(ann, &run).expect(200);
+    assert_eq!(run["confirm"], false);
     settled(ann, &run, "awaiting_approval")
 }
 

@@ -325,9 +325,14 @@ fn a_decision_at_any_replica_wakes_the_run() {
     assert!(!service.was_called());
     let again = one.key("ann").post(
         &format!("/v1/playbooks/{}/runs", crate::playbooks::PLAYBOOK),
-        &json!({"parameters": {"vault": "main"}}),
+        &json!({"parameters": {}}),
     );
     let again = again.expect(201);
+    let given = json!({"parameters": {"vault": "main"}});
+    let again = other
+        .key("ann")
+        .post(&path_of(&again, "/parameters"), &given);
+    let again = again.expect(200);
     confirm(&other.key("ann"), &again).expect(200);
     settled(&one.key("ann"), &again, "awaiting_approval");
 }

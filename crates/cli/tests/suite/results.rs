@@ -55,23 +55,24 @@ fn check_undone(result: &Value, why: &str) {
 #[test]
 fn b000_18_a_change_that_a_person_rejects_ends_with_what_was_left_undone() {
     let (server, service) = shared();
-    let ann = server.key("ann");
-    let (asked, session, run) = confirmed(&ann);
-    let waits = settled(&ann, &run, "awaiting_approval");
+    // A user confirms, who does not decide on approvals.
+    let uma = server.key("uma");
+    let (asked, session, run) = confirmed(&uma);
+    let waits = settled(&uma, &run, "awaiting_approval");
     decide(&server.key("bob"), &waits["approvals"][0], "reject").expect(200);
-    check_undone(&result_of(&ann, &asked, &session), "failed");
+    check_undone(&result_of(&uma, &asked, &session), "failed");
     assert!(!service.was_called());
 }
 
 #[test]
 fn b000_18_a_change_that_is_aborted_ends_with_what_was_left_undone() {
     let (server, service) = shared();
-    let ann = server.key("ann");
-    let (asked, session, run) = confirmed(&ann);
-    settled(&ann, &run, "awaiting_approval");
-    ann.post(&path_of(&run, "/abort"), &json!({"reason": "not today"}))
+    let uma = server.key("uma");
+    let (asked, session, run) = confirmed(&uma);
+    settled(&uma, &run, "awaiting_approval");
+    uma.post(&path_of(&run, "/abort"), &json!({"reason": "not today"}))
         .expect(200);
-    check_undone(&result_of(&ann, &asked, &session), "not_begun");
+    check_undone(&result_of(&uma, &asked, &session), "not_begun");
     assert!(!service.was_called());
 }
 

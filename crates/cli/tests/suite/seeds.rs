@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::executor::Executor;
 use crate::home::{Api, Home, request};
 use crate::packages::Package;
-use crate::playbooks::{confirm, decide, path_of, settled};
+use crate::playbooks::{decide, path_of, settled};
 use crate::quickstart::Simulator;
 use crate::shared::Tenants;
 
@@ -155,10 +155,9 @@ fn output<'r>(run: &'r Value, step: &str) -> &'r Value {
     &events.find(done).unwrap()["output"]
 }
 
-/// A way to request, confirm and approve a change; returns the request and its run.
+/// A way to request and approve a change; returns the request and its run.
 trait SeedClient {
     fn ask(&self, api: &Api) -> Value;
-    fn confirm(&self, api: &Api, run: &Value);
     fn approve(&self, api: &Api, approval: &Value);
     fn roll_back(&self, api: &Api, run: &Value) -> Value;
 }
@@ -171,10 +170,6 @@ impl SeedClient for OverTheApi {
         let given = json!({"region": REGION, "profile": PROFILE});
         asked["metadata"] = json!({"playbook_id": CHANGE, "parameters": given});
         api.ask(&asked).expect(200)
-    }
-
-    fn confirm(&self, api: &Api, run: &Value) {
-        confirm(api, run).expect(200);
     }
 
     fn approve(&self, api: &Api, approval: &Value) {
@@ -210,11 +205,6 @@ impl SeedClient for ByCommands {
         ])
     }
 
-    fn confirm(&self, _: &Api, run: &Value) {
-        let (id, digest) = (text(&run["run_id"]), text(&run["plan_digest"]));
-        self.run(&["runs", "confirm", id, "--digest", digest]);
-    }
-
     fn approve(&self, _: &Api, approval: &Value) {
         let (id, digest) = (text(&approval["approval_id"]), text(&approval["digest"]));
         self.run(&["approvals", "approve", id, "--digest", digest]);
@@ -230,8 +220,7 @@ fn changed_and_taken_back(simulator: &Simulator, api: &Api, desk: &dyn SeedClien
     let before = simulator.expected(REGION);
     let answer = desk.ask(api);
     let run = json!({"run_id": answer["metadata"]["run_ids"][0]});
-    let plan = settled(api, &run, "awaiting_confirmation");
-    desk.confirm(api, &plan);
+    // The write depends on a read alone, so its approval is also the confirmation.
     let waiting = settled(api, &run, "awaiting_approval");
     assert_eq!(
         waiting["approvals"][0]["call"]["tool"], "aws.lock_security_group",

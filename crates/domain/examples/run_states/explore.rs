@@ -185,6 +185,7 @@ fn commands(run: &Run) -> Explored<Vec<Command>> {
             makers: BTreeSet::new(),
             digest: run.plan_digest(),
             typed: None,
+            approves: false,
         },
         RunOrder::Pause { by: by.clone() },
         RunOrder::Resume { by: by.clone() },

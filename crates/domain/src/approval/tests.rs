@@ -32,6 +32,7 @@ pub(super) fn pending(four_eyes: bool) -> Approval {
         call,
         list: Vec::new(),
         destructive: false,
+        plan_digest: None,
         rules: vec![RuleResult::new(RuleKind::Safety, "p", "supervised")],
         requested_by: user("asker"),
         requesters: BTreeSet::new(),

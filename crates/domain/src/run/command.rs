@@ -45,6 +45,9 @@ pub enum RunOrder {
         digest: Digest,
         /// The typed text, if the plan requires one.
         typed: Option<String>,
+        /// Whether the user may decide on approvals; absent in an order of an earlier version.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        approves: bool,
     },
     /// Start no new steps until the run is resumed.
     Pause {

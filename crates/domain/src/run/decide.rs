@@ -121,9 +121,15 @@ fn obey(run: &Run, order: RunOrder) -> Result<RunEvent, IllegalTransition> {
             makers,
             digest,
             typed,
+            approves,
         } => {
             may_be_confirmed(run, &digest, typed.as_deref())?;
-            Ok(RunEvent::Confirmed { by, makers, digest })
+            Ok(RunEvent::Confirmed {
+                by,
+                makers,
+                digest,
+                approves,
+            })
         }
         RunOrder::Pause { by } => pause(run, by),
         RunOrder::Resume { by } => resume(run, by),

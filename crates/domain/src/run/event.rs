@@ -363,6 +363,10 @@ pub enum RunEvent {
         makers: BTreeSet<UserId>,
         /// The digest of the displayed plan.
         digest: Digest,
+        /// Whether the user may decide on approvals. The confirmation then also approves the calls that the plan
+        /// determines, where four eyes are off.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        approves: bool,
     },
     /// An effect is about to start.
     StepBegun(EffectStart),

@@ -8,6 +8,7 @@ use charter_contract::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::confirmation::PlanConfirmation;
 use super::event::{
     DocumentPin, RunEvent, RunPrerequisites, RunStart, StepFailure, StepYield, StopCause,
     TokenUsage,
@@ -34,6 +35,9 @@ pub struct Run {
     tags: Option<RequestTags>,
     #[serde(skip)]
     requesters: Requesters,
+    /// The confirmation of the plan. It follows from the journal and is not part of the state's digest.
+    #[serde(skip)]
+    confirmation: Option<PlanConfirmation>,
     role: Role,
     parameters: Map<String, Value>,
     pins: Vec<DocumentPin>,
@@ -85,6 +89,7 @@ impl Run {
             tags,
             by,
             requesters: Requesters::new(askers),
+            confirmation: None,
             role,
             parameters,
             pins,
@@ -124,6 +129,9 @@ impl Run {
         }
         self.count_work(at);
         self.requesters.note(&event);
+        if let Some(confirmation) = PlanConfirmation::of_event(&event, at) {
+            self.confirmation = Some(confirmation);
+        }
         self.memory = self.memory.saturating_add(event.memory());
         match event {
             RunEvent::Started(_) => return Err(FoldError::Start),
@@ -256,6 +264,10 @@ impl Run {
     fn fell_back(&mut self) -> Result<(), FoldError> {
         self.steps.fall_back()?;
         self.stop = None;
+        // The plan that was shown is over.
+        if let Some(confirmation) = &mut self.confirmation {
+            confirmation.approves = false;
+        }
         self.requesters.forget_reports();
         Ok(())
     }

@@ -4,6 +4,7 @@ mod account;
 mod approvals;
 mod asked;
 mod choices;
+mod confirmation;
 mod content;
 mod growth;
 mod listed;

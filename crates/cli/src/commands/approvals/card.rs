@@ -87,6 +87,9 @@ fn of_call(approval: &Value, preview: &Value, extent: Extent) -> Vec<(Emphasis, 
         ] {
             lines.push(fact(name, &text(value)));
         }
+        if let Some(plan) = approval["plan_digest"].as_str() {
+            lines.push(fact("confirms", plan));
+        }
         for rule in list(&approval["rules"]) {
             let rule = format!("{} {}", text(&rule["kind"]), text(&rule["id"]));
             lines.push(fact("rule", &rule));

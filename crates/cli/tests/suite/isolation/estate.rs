@@ -12,7 +12,7 @@ use crate::lenses::{LENS, LENS_FILE, handbook, lens};
 use crate::mcp::knowledge::skill_md;
 use crate::missions::{GOAL, KIND, KIND_FILE, OTHER_RUNS, POLICY_FILE, order, review};
 use crate::packages::{Package, SKILL, guardrail};
-use crate::playbooks::{PLAYBOOK, confirm, decide, purge, settled, waiting};
+use crate::playbooks::{PLAYBOOK, decide, purge, settled, waiting};
 use crate::service::Service;
 use crate::site::Site;
 use crate::tools::definition;
@@ -372,9 +372,8 @@ fn change(server: &Server, known: &mut KnownIds) {
         &["plan_digest"],
         open["plan_digest"].as_str().unwrap(),
     );
-    // One that was confirmed and rejected: it has ended.
+    // One that was rejected: it has ended.
     let ended = ann.post(&path, &body).expect(201);
-    confirm(&ann, &ended).expect(200);
     let shown = settled(&ann, &ended, "awaiting_approval");
     decide(&server.key("bob"), &shown["approvals"][0], "reject").expect(200);
     let path = format!("/v1/runs/{}", ended["run_id"].as_str().unwrap());

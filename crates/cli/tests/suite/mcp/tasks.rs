@@ -159,11 +159,7 @@ fn b000_18_a_task_asks_and_is_answered() {
         api.mcp(&asks_too(), "tasks/update", Some(id), params)
     };
     let mut keys: Vec<String> = Vec::new();
-    for content in [
-        json!({"vault": "main"}),
-        json!({"confirm": true}),
-        json!({"approve": true}),
-    ] {
+    for content in [json!({"vault": "main"}), json!({"confirm": true})] {
         let shown = eventually("another question", || {
             let shown = result(&task(api, &asks_too(), id));
             let asked = shown["inputRequests"].as_object()?.keys().next()?.clone();
@@ -200,7 +196,7 @@ fn b000_18_a_task_asks_and_is_answered() {
     assert_eq!(changes[0]["tool_id"], "vault.purge", "{shown:#}");
     // An answer to an ended task is ignored.
     result(&update(
-        json!({&keys[2]: {"action": "accept", "content": {"approve": false}}}),
+        json!({&keys[1]: {"action": "accept", "content": {"confirm": false}}}),
     ));
     assert_eq!(when(api, id, "completed"), shown);
 }
@@ -252,7 +248,8 @@ fn an_answer_through_a_client_counts_with_its_scope_alone() {
     let service = Service::start();
     server.api.register(&purge(&service));
     let (all, decider) = (&server.api, &server.decider());
-    let given = json!({"playbook_id": PLAYBOOK, "parameters": {"vault": "main"}});
+    let parameters = json!({"vault": "main"});
+    let given = json!({"playbook_id": PLAYBOOK, "parameters": parameters, "confirm": true});
     let waits = tool(all, &asks_too(), "run", &given);
     let content = &waits["structuredContent"];
     // The client is not asked: the answer explains how a person decides.
@@ -262,34 +259,31 @@ fn an_answer_through_a_client_counts_with_its_scope_alone() {
         "{waits:#}"
     );
     let id = content["id"].as_str().unwrap();
-    for content in [json!({"confirm": true}), json!({"approve": true})] {
-        let key = eventually("a question", || {
-            let shown = result(&task(decider, &asks_too(), id));
-            let asked = shown["inputRequests"].as_object()?.keys().next()?.clone();
-            asked
-                .starts_with(content.as_object()?.keys().next()?)
-                .then_some(asked)
-        });
-        let shown = result(&task(all, &asks_too(), id));
-        assert_eq!(
-            (&shown["status"], shown.get("inputRequests")),
-            (&json!("working"), None)
-        );
-        let update = |api: &Api| {
-            let answer = json!({&key: {"action": "accept", "content": content}});
-            let params = json!({"taskId": id, "inputResponses": answer});
-            api.mcp(&asks_too(), "tasks/update", Some(id), params)
-        };
-        let refused = update(all);
-        assert!(
-            refused["error"]["message"]
-                .as_str()
-                .is_some_and(|text| text.contains("`approvals:write`")),
-            "{refused:#}"
-        );
-        assert!(!service.was_called());
-        result(&update(decider));
-    }
+    let key = eventually("a question", || {
+        let shown = result(&task(decider, &asks_too(), id));
+        let asked = shown["inputRequests"].as_object()?.keys().next()?.clone();
+        asked.starts_with("confirm").then_some(asked)
+    });
+    let shown = result(&task(all, &asks_too(), id));
+    assert_eq!(
+        (&shown["status"], shown.get("inputRequests")),
+        (&json!("working"), None)
+    );
+    let update = |api: &Api| {
+        let answer = json!({&key: {"action": "accept", "content": {"confirm": true}}});
+        let params = json!({"taskId": id, "inputResponses": answer});
+        api.mcp(&asks_too(), "tasks/update", Some(id), params)
+    };
+    let refused = update(all);
+    assert!(
+        refused["error"]["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("`approvals:write`")),
+        "{refused:#}"
+    );
+    assert!(!service.was_called());
+    // Without four eyes, the confirmation is the approval.
+    result(&update(decider));
     service.next().answer_with("{}");
     when(decider, id, "completed");
 }

@@ -9,7 +9,7 @@ use charter_contract::time::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::Run;
-use crate::approval::Digest;
+use crate::approval::{Approval, ApprovalVerdict, Digest};
 use crate::graph::{Step, StepGraph};
 use crate::guardrail::RequestTags;
 use crate::reference::{Bindings, ItemBinding};
@@ -185,6 +185,25 @@ impl Run {
             "run_id": self.id, "graph": self.steps.graph, "pins": self.pins,
             "parameters": self.parameters, "dry_run": self.dry_run,
         }))
+    }
+
+    /// Returns the digest of the plan, if no person confirmed the plan: an approval of its calls is then also the
+    /// decision on the plan.
+    #[must_use]
+    pub fn unconfirmed_plan(&self) -> Option<Digest> {
+        let is_confirmed = self.confirmation.is_some();
+        (!is_confirmed).then(|| self.plan_digest())
+    }
+
+    /// Returns the verdict of the user who confirmed the plan, if the confirmation also decides on this approval.
+    #[must_use]
+    pub fn confirming_verdict(
+        &self,
+        approval: &Approval,
+        now: Timestamp,
+    ) -> Option<ApprovalVerdict> {
+        let confirmation = self.confirmation.as_ref()?;
+        confirmation.verdict(self.graph(), approval, now)
     }
 
     /// Returns the digest of the whole state; it is equal for runs in the same state.

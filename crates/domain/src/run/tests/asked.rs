@@ -37,6 +37,7 @@ fn confirm(run: &Driven, by: &str, makers: &[&str]) -> RunOrder {
         makers: names(makers),
         digest: run.run.plan_digest(),
         typed: None,
+        approves: false,
     }
 }
 

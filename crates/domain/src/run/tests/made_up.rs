@@ -32,6 +32,7 @@ fn confirmed(run: &Driven) -> RunEvent {
         by: user("asker"),
         makers: BTreeSet::new(),
         digest: run.run.plan_digest(),
+        approves: false,
     }
 }
 

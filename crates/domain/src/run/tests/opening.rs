@@ -24,6 +24,7 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
             makers: BTreeSet::new(),
             digest,
             typed: typed.map(str::to_owned),
+            approves: false,
         })
     };
     assert_eq!(

@@ -18,6 +18,7 @@ fn an_order_is_written_as_it_always_was_and_read_again() {
         makers: BTreeSet::new(),
         digest: Digest::claimed("sha256:00"),
         typed: typed.map(str::to_owned),
+        approves: false,
     };
     let abort = RunOrder::Abort {
         by: by.clone(),

@@ -169,7 +169,7 @@ fn content(shown: &Shown<'_>, flow: Flow) -> String {
     let values: String = values.collect();
     lines.push(match *kind {
         "playbook" => format!(
-            "Start it: charter playbook run {id}{values} — it waits for a confirmation, and every write for an approval."
+            "Start it: charter playbook run {id}{values} — every write waits for an approval."
         ),
         _ => format!("Run it: charter ask \"…\" --skill {id}{values}"),
     });

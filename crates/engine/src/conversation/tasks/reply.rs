@@ -110,7 +110,7 @@ impl TaskService {
         if let Some(confirmation) = &message.confirmation {
             return self
                 .run_management
-                .confirm(caller, id, confirmation.clone())
+                .confirm_alone(caller, id, confirmation.clone())
                 .await
                 .map(drop);
         }

@@ -133,6 +133,9 @@ fn payload(approval: &Approval, decision: &Decision<'_>) -> Map<String, Value> {
         let calls = calls.map(|call| json!({"step": call.step, "digest": call.digest()}));
         payload.insert("calls".to_owned(), calls.collect());
     }
+    if let Some(plan) = &approval.plan_digest {
+        payload.insert("plan_digest".to_owned(), json!(plan));
+    }
     if let Some(remainder) = decision.remainder {
         payload.insert("excluded".to_owned(), json!(remainder.excluded));
         payload.insert("approved_digest".to_owned(), json!(remainder.digest));

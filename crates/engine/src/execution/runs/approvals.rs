@@ -7,22 +7,25 @@ mod escalate;
 
 use std::sync::Arc;
 
+use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{ApprovalId, RunId, TenantId};
+use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_domain::approval::{Approval, ApprovalStatus, ExactCall};
 use charter_domain::clock::Clock;
 use charter_domain::gate::RuleResult;
 use charter_domain::run::{ApprovalRequest, Run};
-use charter_store::SharedStore;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalRecord, ApprovalState, ApprovalTransition,
     ListedApproval,
 };
 use charter_store::page::{MAX_PAGE, PageRequest};
+use charter_store::{SharedStore, StoreError};
 
 use super::Workspace;
+use crate::execution::events;
+use crate::execution::events::ApprovalEventRef;
 use crate::ground::settings::ApproverGroup;
 use crate::identity::keys::KeyService;
 use crate::{Caller, EngineError};
@@ -133,6 +136,42 @@ impl RunApprovals {
         Ok(all)
     }
 
+    /// Records the decision on an approval that follows from the confirmation of its run's plan. If another decision
+    /// came first, that one counts.
+    pub(super) async fn decide_as_confirmed(
+        &self,
+        owner: &UserId,
+        approval: &Approval,
+        state: ApprovalStatus,
+        record: Option<EvidenceRecord>,
+    ) -> Result<(), EngineError> {
+        let said = ApprovalEventRef {
+            approval_id: approval.approval_id.clone(),
+            run_id: approval.call.run_id.clone(),
+        };
+        let (tenant, word, at) = (&approval.tenant_id, state.word(), self.clock.now());
+        for _ in 0..CHANGES {
+            let found = self.listed(tenant, &approval.approval_id).await?;
+            let current = read(&found.record)?;
+            if current.state != ApprovalStatus::Pending {
+                return Ok(());
+            }
+            let told = events::about_approval(tenant, Some(owner), &said, word, at);
+            let change = moved_from(found.record.body, &current, state.clone())?;
+            let records = record.clone().into_iter().collect();
+            let decided = self
+                .store
+                .decide_approval(tenant, change, records, vec![told]);
+            match decided.await {
+                Ok(()) => return Ok(()),
+                // The approval was decided, or handed on, in between.
+                Err(StoreError::Refused { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the changes that lapse a run's open approvals, when no decision is needed any more.
     pub(super) async fn lapsing(
         &self,
@@ -180,6 +219,7 @@ impl RunApprovals {
                 several => several.iter().map(|call| (*call).clone()).collect(),
             },
             destructive,
+            plan_digest: run.unconfirmed_plan(),
             rules,
             requested_by: run.by().clone(),
             requesters: requesters.collect(),

@@ -64,6 +64,8 @@ struct RunDriver<'e> {
     set_aside: BTreeSet<ApprovalId>,
     /// Steps whose approval is requested when no other step is running.
     postponed: BTreeSet<StepId>,
+    /// Whether the confirmation of the plan decides on an approval that was just requested.
+    is_deciding: bool,
     /// When an approval that the run waits for goes to the next group of approvers.
     escalates_at: Option<Timestamp>,
     /// Artifacts of the run's mission that are not durable yet.

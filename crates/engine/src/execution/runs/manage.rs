@@ -172,7 +172,8 @@ impl RunManagementService {
         ))
     }
 
-    /// Confirms the plan of a run, which then starts.
+    /// Confirms the plan of a run, which then starts. Where four eyes are off, a caller who decides on approvals also
+    /// approves the calls that the plan determines.
     ///
     /// # Errors
     /// `not_found`; `permission_denied`; `illegal_transition` if the plan differs from the one that was seen,
@@ -183,11 +184,37 @@ impl RunManagementService {
         run_id: &RunId,
         confirmation: Confirmation,
     ) -> Result<RunView, EngineError> {
+        let approves = caller.rights().decides();
+        self.confirm_plan(caller, run_id, confirmation, approves)
+            .await
+    }
+
+    /// Confirms the plan of a run by a message that may be an agent's, and so approves no calls.
+    ///
+    /// # Errors
+    /// As for [`RunManagementService::confirm`].
+    pub(crate) async fn confirm_alone(
+        &self,
+        caller: &Caller,
+        run_id: &RunId,
+        confirmation: Confirmation,
+    ) -> Result<RunView, EngineError> {
+        self.confirm_plan(caller, run_id, confirmation, false).await
+    }
+
+    async fn confirm_plan(
+        &self,
+        caller: &Caller,
+        run_id: &RunId,
+        confirmation: Confirmation,
+        approves: bool,
+    ) -> Result<RunView, EngineError> {
         let command = |CredentialUser { user, makers }| RunOrder::Confirm {
             by: user,
             makers,
             digest: Digest::claimed(&confirmation.digest),
             typed: confirmation.typed,
+            approves,
         };
         // Read first: once the run has ended, its request is no longer found.
         let clients = held(&self.clients)?;

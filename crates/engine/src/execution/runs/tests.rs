@@ -4,6 +4,7 @@ mod answers;
 mod claims;
 mod clock;
 mod confined;
+mod confirmed;
 mod crash;
 mod lapsed;
 mod questions;

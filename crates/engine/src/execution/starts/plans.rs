@@ -2,8 +2,8 @@
 //! to a run.
 //!
 //! Such a plan is not registered. A plan that only reads runs at once, like a skill's plan. A plan that writes follows
-//! the rules of a supervised playbook: it is confirmed, and a person approves each write. The tool, in the version that
-//! the run pins, determines whether a step writes.
+//! the rules of a supervised playbook: a person approves each write, and confirms the plan first if the approval would
+//! not show all writes. The tool, in the version that the run pins, determines whether a step writes.
 
 use charter_contract::agentic::decision_tree::DecisionTree;
 use charter_contract::agentic::pipeline_definition::PipelineDefinition;
@@ -173,10 +173,11 @@ impl RunStartService {
                 given
             }
         };
-        // Each write of an unregistered plan needs an approval. If that is a decision on the whole plan, a confirmation
+        // Each write of an unregistered plan needs an approval. If that is a decision on all writes, a confirmation
         // before it would be a second one.
         let writes = graph.all_steps().any(Step::writes);
-        let confirm = writes && dry_run == DryRun::No && !graph.has_only_known_writes();
+        let is_decided_once = graph.has_only_known_writes() || graph.lists_writes_first();
+        let confirm = writes && dry_run == DryRun::No && !is_decided_once;
         let title = graph
             .source()
             .map(|source| format!("{} {}", source.noun(), source.id()));

@@ -1,7 +1,8 @@
 //! Playbooks: from a document to a run that changes something (seed 000 §2.8, B000-18).
 //!
 //! A run of a playbook begins with the known values. It asks for missing parameters, shows its plan and waits for a
-//! person to confirm exactly that; only then does it start.
+//! person to confirm exactly that; only then does it start. A supervised playbook whose writes are all known before the
+//! first one starts at once if the caller gave all values: the approval of its writes is also its confirmation.
 
 use charter_contract::catalogue::playbook::{Playbook, SafetyClass, Undefined};
 use charter_contract::catalogue::tags::Flow;
@@ -172,7 +173,15 @@ impl RunStartService {
         let mut pins = vec![pin(DocumentKind::Playbook, playbook.as_ref(), &found.entry)];
         pins.extend(pins_of_graph(&view, &graph)?);
         let class = document.safety.safety_class;
-        let confirm = class != SafetyClass::Automated || !bound.is_given();
+        let confirm = match class {
+            SafetyClass::Automated => !bound.is_given(),
+            // The approval of the list of all writes is the one decision. Values that the caller did not give are
+            // shown to the caller before that.
+            SafetyClass::Supervised => {
+                !(bound.is_given() && bound.missing.is_empty() && graph.lists_writes_first())
+            }
+            SafetyClass::Destructive => true,
+        };
         let unclear = bound.unclear();
         Ok(NewRun {
             run_id,

@@ -31,6 +31,7 @@ fn approval() -> Approval {
         call,
         list: Vec::new(),
         destructive: false,
+        plan_digest: None,
         rules: Vec::new(),
         requested_by: UserId::parse("uma").unwrap(),
         requesters: Default::default(),

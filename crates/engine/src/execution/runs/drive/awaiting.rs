@@ -30,6 +30,7 @@ impl RunDriver<'_> {
     /// Applies decisions that people have made since, and lapses approvals that were not decided or used in time.
     pub(super) async fn apply_approval_decisions(&mut self) -> Result<(), EngineError> {
         self.set_aside.clear();
+        self.is_deciding = false;
         self.escalates_at = None;
         let awaited: BTreeSet<ApprovalId> = self.awaited().map(|(_, approval)| approval).collect();
         if awaited.is_empty() {
@@ -42,12 +43,43 @@ impl RunDriver<'_> {
                 .get(&self.pinned.workspace.tenant, &id)
                 .await?;
             let now = self.runs.deadlines.now_or_deadline(approval.expires_at);
+            let approval = self.decide_as_confirmed(approval, now).await?;
             let owner = self.folded.run.owner();
             let turn = self.runs.approvals.announce_turns(owner, &approval, now);
             self.escalates_at = turn.await?.into_iter().chain(self.escalates_at).min();
             self.use_approval(&approval, now)?;
         }
         self.write(NextPhase::Runs).await
+    }
+
+    /// Decides on an approval by the confirmation of the plan, if that counts for its calls. The decision is recorded
+    /// like any other; one that a person made meanwhile comes first.
+    async fn decide_as_confirmed(
+        &self,
+        approval: Approval,
+        now: Timestamp,
+    ) -> Result<Approval, EngineError> {
+        let run = &self.folded.run;
+        let verdict = run.confirming_verdict(&approval, now);
+        let decided = verdict.and_then(|verdict| approval.decide(verdict, now).ok());
+        let Some(state) = decided else {
+            return Ok(approval);
+        };
+        let record = self.runs.evidence.records.of_decision(&approval, &state)?;
+        let approvals = &self.runs.approvals;
+        let deciding = approvals.decide_as_confirmed(run.owner(), &approval, state, record);
+        deciding.await?;
+        self.runs.news.notify_waiters();
+        let tenant = &self.pinned.workspace.tenant;
+        approvals.get(tenant, &approval.approval_id).await
+    }
+
+    /// Applies the decisions that the confirmation of the plan makes on approvals that were just requested.
+    pub(super) async fn use_confirmation(&mut self) -> Result<(), EngineError> {
+        match self.is_deciding {
+            true => self.apply_approval_decisions().await,
+            false => Ok(()),
+        }
     }
 
     /// Applies a decision to each step that waits for it.

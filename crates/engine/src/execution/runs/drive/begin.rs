@@ -64,6 +64,7 @@ impl RunDriver<'_> {
             self.request_list(asking).await?;
         }
         self.write(NextPhase::Runs).await?;
+        self.use_confirmation().await?;
         Ok(effects)
     }
 

@@ -122,6 +122,7 @@ impl ReadyRun {
             approvals: Vec::new(),
             set_aside: BTreeSet::new(),
             postponed: BTreeSet::new(),
+            is_deciding: false,
             escalates_at: None,
             artifacts: self.artifacts,
             memory: Vec::new(),

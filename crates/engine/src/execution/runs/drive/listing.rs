@@ -118,6 +118,10 @@ impl RunDriver<'_> {
         let Some(approval) = self.runs.approvals.requested(workspace, run, list) else {
             return Ok(());
         };
+        let at = approval.requested_at;
+        let verdict = run.confirming_verdict(&approval, at);
+        let is_decided = verdict.is_some_and(|verdict| approval.decide(verdict, at).is_ok());
+        self.is_deciding |= is_decided;
         self.folded.asked = true;
         let turn = approval.escalation.next_turn();
         self.escalates_at = self.escalates_at.into_iter().chain(turn).min();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::mission;
 use charter_domain::run::RunEvent;
@@ -97,7 +98,7 @@ impl RunDriver<'_> {
                     fence: lease.fence,
                     events: chained,
                     then,
-                    status: self.folded.run.status(),
+                    status: self.stored_status(),
                     approvals,
                     artifacts,
                     mission_state,
@@ -134,11 +135,20 @@ impl RunDriver<'_> {
         Ok(lease)
     }
 
+    /// Returns the status for readers. A run whose approval follows from the confirmation of its plan waits for no
+    /// person.
+    fn stored_status(&self) -> RunStatus {
+        match self.folded.run.status() {
+            RunStatus::AwaitingApproval if self.is_deciding => RunStatus::Working,
+            status => status,
+        }
+    }
+
     /// Returns the run's record as its first write leaves it.
     fn as_left(&self, run: RunRecord, events: &[NewEvent], then: NextPhase) -> RunRecord {
         RunRecord {
             phase: then.phase(),
-            status: self.folded.run.status(),
+            status: self.stored_status(),
             version: events.len() as u64,
             updated_at: events.last().map_or(run.updated_at, |event| event.at),
             wake_at: match then {

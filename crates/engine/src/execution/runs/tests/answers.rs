@@ -25,8 +25,8 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::tests::{engine, open};
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, Confirmation, DryRun, Engine, EngineError, EvidenceQuery,
-    Mode, RollBack, RunView, Settings, SubmittedPlan,
+    ApprovalAnswer, ApprovalDecision, DryRun, Engine, EngineError, EvidenceQuery, Mode, RollBack,
+    RunView, Settings, SubmittedPlan,
 };
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -108,7 +108,7 @@ impl Rig {
         }
     }
 
-    /// Starts a plan of these tools in sequence; one that writes waits for confirmation.
+    /// Starts a plan of these tools in sequence.
     async fn start(&self, tools: &[&str]) -> RunView {
         let steps = tools.iter().enumerate().map(|(at, tool)| {
             let mut step =
@@ -146,17 +146,8 @@ impl Rig {
     async fn written(&self, tools: &[&str]) -> RunView {
         let started = self.start(tools).await;
         let run = started.summary.run_id;
-        // The approval of a single write is the only decision on its plan.
-        assert_eq!(started.state.confirm, tools.len() > 1);
-        if started.state.confirm {
-            let confirmation = Confirmation {
-                digest: started.state.plan_digest.to_string(),
-                typed: None,
-            };
-            let (ann, management) = (person("ann"), self.engine.run_management());
-            let confirmed = management.confirm(&ann, &run, confirmation);
-            confirmed.await.unwrap();
-        }
+        // The approval of the only write is the only decision on its plan.
+        assert!(!started.state.confirm);
         let asked = self.rested(&run).await;
         let [approval] = &asked.approvals[..] else {
             panic!("{asked:#?}");

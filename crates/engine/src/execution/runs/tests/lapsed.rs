@@ -27,8 +27,8 @@ use crate::engine::tests::{engine_at, open};
 use crate::execution::runs::drivers::Decided;
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, ApproverGroup, Confirmation, DryRun, Engine, EngineError,
-    Mode, RunView, Settings,
+    ApprovalAnswer, ApprovalDecision, ApproverGroup, DryRun, Engine, EngineError, Mode, RunView,
+    Settings,
 };
 
 const TOOL: &str = "switch.off";
@@ -178,7 +178,7 @@ impl Rig {
         self.switch.calls.load(Ordering::SeqCst)
     }
 
-    /// Starts and confirms a run as ann; the run requests an approval.
+    /// Starts a run as ann, which requests an approval: the one decision on its write.
     async fn start(&self, retry: Retry) -> RunId {
         let ann = person("ann");
         let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
@@ -193,16 +193,6 @@ impl Rig {
         parts.steps[0].retry = retry;
         new.graph = StepGraph::new(parts).unwrap();
         self.engine.runs().start(new).await.unwrap();
-        let shown = self.shown(&run).await;
-        let confirmation = Confirmation {
-            digest: shown.state.plan_digest.to_string(),
-            typed: None,
-        };
-        let confirmed = self
-            .engine
-            .run_management()
-            .confirm(&ann, &run, confirmation);
-        confirmed.await.unwrap();
         self.met(&run, "approval_requested", 1).await;
         run
     }

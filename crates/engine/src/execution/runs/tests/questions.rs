@@ -104,9 +104,13 @@ impl Rig {
         if let Some(expression) = condition {
             step["condition"] = json!({"type": "expression", "expression": expression});
         }
+        self.start_plan(&[step]).await
+    }
+
+    async fn start_plan(&self, steps: &[Value]) -> RunView {
         let plan = json!({
             "id": "plan-01930000-0000-7000-8000-000000000001",
-            "request_id": "req-01930000-0000-7000-8000-000000000001", "steps": [step],
+            "request_id": "req-01930000-0000-7000-8000-000000000001", "steps": steps,
         });
         let sent = SubmittedPlan::ExecutionPlan {
             plan: Box::new(serde_json::from_value(plan).unwrap()),
@@ -169,7 +173,16 @@ async fn conditions_of_a_replay_are_asked_in_a_place() {
 #[tokio::test]
 async fn conditions_that_follow_from_an_order_to_a_waiting_run_are_asked_in_a_place() {
     let rig = Rig::new(json!({}), 1).await;
-    let started = rig.start("asked.write", Some("true")).await;
+    let condition = json!({"type": "expression", "expression": "true"});
+    // Whether the second write happens is decided after the first, so the plan is confirmed.
+    let mut second = json!({"id": "step-002", "tool": "asked.write", "parameters": {}});
+    let mut first = second.clone();
+    first["id"] = json!("step-001");
+    first["condition"] = condition.clone();
+    second["condition"] = condition;
+    second["dependencies"] = json!(["step-001"]);
+    let started = rig.start_plan(&[first, second]).await;
+    assert!(started.state.confirm);
     let run = started.summary.run_id;
     let no_driver = async {
         while rig.engine.runs().drivers().driver(&run).is_some() {
@@ -183,6 +196,7 @@ async fn conditions_that_follow_from_an_order_to_a_waiting_run_are_asked_in_a_pl
         makers: BTreeSet::new(),
         digest: started.state.plan_digest,
         typed: None,
+        approves: false,
     };
     // No driver resumes the run after this and asks the same question.
     let decided = rig
