@@ -131,6 +131,11 @@ def check_playbook(check: Check, package: Package) -> None:
         dry["planned"] == rules and not dry["revoked"] and not dry["api_calls_made"],
     )
     locked = lock()
+    check.that(
+        "a dry run shows the state that the lock leads to",
+        (dry["security_group_state_before"], dry["security_group_state_after"])
+        == (locked["security_group_state_before"], locked["security_group_state_after"]),
+    )
     check.that("every rule is revoked", locked["revoked"] == rules)
     again = lock()
     check.that(
@@ -141,6 +146,12 @@ def check_playbook(check: Check, package: Package) -> None:
     check.that("nothing lockable is left", not empty["lockable_rules"])
 
     back = scope | {"rules": locked["revoked"]}
+    undo = package.result(check, "aws.restore_security_group", back | {"dry_run": True})
+    check.that(
+        "a dry run shows the state that the restore leads to, and restores nothing",
+        not undo["restored"]
+        and undo["security_group_state_after"] == locked["security_group_state_before"],
+    )
     restored = package.result(check, "aws.restore_security_group", back)
     check.that("every rule is back", restored["restored"] == rules)
     check.that(

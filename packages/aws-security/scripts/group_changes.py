@@ -1,7 +1,7 @@
 """Revoking and authorising ingress rules, with the state before and after.
 
 Both directions are idempotent: a rule that already is as wanted is reported
-and left alone. A call that fails half way undoes its own part first, so a
+and left alone. A dry run reports the state that the change would lead to. A call that fails half way undoes its own part first, so a
 failed call leaves the groups as they were.
 """
 
@@ -108,6 +108,30 @@ def _report(aws: Aws, dry_run: bool, planned: list[IngressRule]) -> JsonObject:
     }
 
 
+def _without(
+    state: dict[str, list[JsonObject]], planned: list[IngressRule]
+) -> dict[str, list[JsonObject]]:
+    """The state once the planned rules are revoked."""
+    revoked = {rule.identity for rule in planned}
+    return {
+        group: [rule for rule in rules if IngressRule(**rule).identity not in revoked]
+        for group, rules in state.items()
+    }
+
+
+def _with(
+    state: dict[str, list[JsonObject]], planned: list[IngressRule]
+) -> dict[str, list[JsonObject]]:
+    """The state once the planned rules are authorised."""
+    after = {group: [IngressRule(**rule) for rule in rules] for group, rules in state.items()}
+    for rule in planned:
+        after[rule.group_id].append(rule)
+    return {
+        group: [rule.as_json() for rule in sorted(rules, key=lambda rule: rule.identity)]
+        for group, rules in after.items()
+    }
+
+
 def _wants_dry_run(call: Call) -> bool:
     return call.dry_run or call.parameters.get("dry_run") is True
 
@@ -122,11 +146,12 @@ def lock(call: Call, aws: Aws) -> JsonObject:
     planned = [present[rule.identity] for rule in wanted if rule.identity in present]
     absent = [rule for rule in wanted if rule.identity not in present]
     revoked = [] if dry_run else apply_all(groups, planned, Groups.revoke, Groups.authorize)
+    after = _without(before, planned) if dry_run else before
     return _report(aws, dry_run, planned) | {
         "revoked": [rule.as_json() for rule in revoked],
         "already_absent": [rule.as_json() for rule in absent],
         "security_group_state_before": before,
-        "security_group_state_after": groups.state(ids) if revoked else before,
+        "security_group_state_after": groups.state(ids) if revoked else after,
         "api_calls_made": groups.api_calls,
     }
 
@@ -140,10 +165,11 @@ def restore(call: Call, aws: Aws) -> JsonObject:
     planned = [rule for rule in wanted if rule.identity not in present]
     kept = [present[rule.identity] for rule in wanted if rule.identity in present]
     restored = [] if dry_run else apply_all(groups, planned, Groups.authorize, Groups.revoke)
+    after = _with(before, planned) if dry_run else before
     return _report(aws, dry_run, planned) | {
         "restored": [rule.as_json() for rule in restored],
         "already_present": [rule.as_json() for rule in kept],
         "security_group_state_before": before,
-        "security_group_state_after": groups.state(ids) if restored else before,
+        "security_group_state_after": groups.state(ids) if restored else after,
         "api_calls_made": groups.api_calls,
     }

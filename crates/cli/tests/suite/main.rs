@@ -60,6 +60,7 @@ mod memory_use;
 mod mission_types;
 mod missions;
 mod models;
+mod nightly;
 mod notifications;
 mod oidc;
 mod openapi;

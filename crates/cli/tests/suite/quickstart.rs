@@ -37,6 +37,11 @@ impl Simulator {
         simulator
     }
 
+    /// The address of the account's APIs.
+    pub(crate) fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
     fn host(&self) -> &str {
         self.endpoint.trim_start_matches("http://")
     }
@@ -174,10 +179,15 @@ pub(crate) fn compared(findings: &Value) -> Compared {
 /// Puts the quickstart's packages in force.
 pub(crate) fn register(home: &Home) {
     for package in ["aws-security", "cost-hygiene"] {
-        let folder = project().join("packages").join(package);
-        let registered = home.run(&["package", "register", folder.to_str().unwrap()]);
-        assert_eq!(registered.code, Some(0), "{registered:?}");
+        register_shipped(home, package);
     }
+}
+
+/// Puts one of the shipped packages in force.
+pub(crate) fn register_shipped(home: &Home, package: &str) {
+    let folder = project().join("packages").join(package);
+    let registered = home.run(&["package", "register", folder.to_str().unwrap()]);
+    assert_eq!(registered.code, Some(0), "{registered:?}");
 }
 
 /// The findings equal those of a plain boto3 script over the same estate; each has evidence.

@@ -32,6 +32,10 @@ trait RemediationClient {
     fn confirm(&self, run: &Value, status: &str) -> Value;
     /// Whether this person may approve.
     fn approve(&self, who: &str, approval: &Value) -> bool;
+    /// The preview of an approval; `None` if the client has none.
+    fn preview(&self, _who: &str, _approval: &Value) -> Option<Value> {
+        None
+    }
     fn roll_back(&self, who: &str, run: &Value, status: &str) -> Value;
     fn shown(&self, run: &Value, status: &str) -> Value;
     fn replayed(&self, run: &Value) -> Value;
@@ -65,6 +69,12 @@ impl RemediationClient for OverTheApi<'_> {
                 false
             }
         }
+    }
+
+    fn preview(&self, who: &str, approval: &Value) -> Option<Value> {
+        let path = format!("/v1/approvals/{}/preview", text(&approval["approval_id"]));
+        let shown = self.0.key(who).call("POST", &path, &[], Vec::new());
+        Some(shown.expect(200))
     }
 
     fn roll_back(&self, who: &str, run: &Value, status: &str) -> Value {
@@ -192,6 +202,36 @@ fn calls_of(approval: &Value) -> Vec<Value> {
     }
 }
 
+/// The list is complete before the first approval: a call for each lockable group that the read found, with its rules.
+#[track_caller]
+fn is_complete(waiting: &Value, calls: &[Value]) {
+    let mut events = waiting["events"].as_array().unwrap().iter();
+    let read = events.find(|event| event["event"] == "step_succeeded");
+    let groups = read.unwrap()["output"]["lockable_groups"].as_array();
+    let found: Vec<&Value> = groups.unwrap().iter().map(|group| &group["rules"]).collect();
+    let listed = calls.iter().map(|call| &call["parameters"]["rules"]);
+    let listed: Vec<&Value> = listed.collect();
+    assert!(found.len() > 1);
+    assert_eq!(listed, found);
+}
+
+/// The preview of each call has the rules of its group before and after: exactly the rules of the call are gone.
+#[track_caller]
+fn shows_each_effect(preview: &Value, calls: &[Value]) {
+    let effects = preview["calls"].as_array().unwrap();
+    assert_eq!(effects.len(), calls.len(), "{preview:#}");
+    for (effect, call) in effects.iter().zip(calls) {
+        assert_eq!(effect["step"], call["step"], "{effect:#}");
+        let revoked = call["parameters"]["rules"].as_array().unwrap();
+        let group = text(&revoked[0]["group_id"]);
+        let before = effect["before"][group].as_array().unwrap();
+        let left = before.iter().filter(|rule| !revoked.contains(rule));
+        let left: Vec<&Value> = left.collect();
+        assert_eq!(before.len(), left.len() + revoked.len(), "{effect:#}");
+        assert_eq!(effect["after"][group], json!(left), "{effect:#}");
+    }
+}
+
 /// The state of the story: the estate, the client, and the evidence of answers and runs.
 struct Story<'s> {
     simulator: &'s Simulator,
@@ -270,6 +310,11 @@ impl Story<'_> {
         let before = self.found();
         let waiting = self.asked_for(&before);
         let calls = calls_of(&waiting["approvals"][0]);
+        is_complete(&waiting, &calls);
+        if let Some(preview) = self.desk.preview(BOB, &waiting["approvals"][0]) {
+            shows_each_effect(&preview, &calls);
+            assert_eq!(self.simulator.expected(REGION), before);
+        }
         let done = self.approved(&waiting, "aws.lock_security_group", &[ANN]);
         let revoked = vec!["Ingress rules revoked"; calls.len()];
         self.proved(
