@@ -4,6 +4,8 @@
 mod account;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use charter_contract::time::Timestamp;
 use charter_testkit::http_stub::{HttpStub, Reply};
@@ -11,7 +13,7 @@ use charter_testkit::postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
 use crate::crash::scripts_in;
-use crate::home::{Api, Home, Key, Server, configured_key, eventually, ids};
+use crate::home::{Answer, Api, Home, Key, Server, configured_key, eventually, ids};
 use crate::playbooks::{confirm, decide, path_of, settled};
 use crate::quickstart::{Compared, Simulator, register_shipped};
 use account::{AccountGateway, KillMoment, open_group};
@@ -41,7 +43,7 @@ struct Night {
 
 /// The schedule of Ann, once, two seconds from now.
 fn nightly() -> Value {
-    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
     let soon = i64::try_from(now.as_micros()).unwrap() + 2_000_000;
     let soon = Timestamp::from_micros(soon).unwrap();
     json!({"schedule": {
@@ -81,7 +83,7 @@ fn open_rules(findings: impl Iterator<Item = [String; 7]>) -> BTreeSet<[String; 
 }
 
 impl Night {
-    fn falls() -> Self {
+    fn start() -> Self {
         let simulator = Simulator::start();
         open_group(simulator.endpoint());
         let account = AccountGateway::before(simulator.endpoint());
@@ -124,7 +126,7 @@ impl Night {
     }
 
     /// The schedule fires once. Its findings are new, are in the channel, and propose the playbook. Returns the run.
-    fn is_checked(&self, ann: &Api, before: &Compared) -> Value {
+    fn propose(&self, ann: &Api, before: &Compared) -> Value {
         ann.post("/v1/schedules", &proposal()).expect(201);
         ann.post("/v1/schedules", &nightly()).expect(201);
         let occurrences = |schedule: &str| {
@@ -158,7 +160,7 @@ impl Night {
     }
 
     /// Ann confirms the proposed plan; returns its one approval, of which the channel has a message.
-    fn asks_for_a_decision(&self, ann: &Api, run: &Value) -> Value {
+    fn request_decision(&self, ann: &Api, run: &Value) -> Value {
         confirm(ann, run).expect(200);
         let mut waiting = settled(ann, run, "awaiting_approval");
         assert_eq!(waiting["approvals"].as_array().map(Vec::len), Some(1));
@@ -176,17 +178,19 @@ impl Night {
 
     /// Bob approves the list without two groups, and the server that makes the calls is killed at one in the middle. The
     /// repeat of that call is decided alone. Returns the ended run, and the calls that were approved.
-    fn is_locked(
+    fn lock(
         &self,
         (homes, servers): (&[Home], &mut Vec<Server>),
         run: &Value,
         moment: KillMoment,
     ) -> (Value, Vec<Value>) {
         let bob = servers[0].key("bob");
-        let approval = self.asks_for_a_decision(&servers[0].key("ann"), run);
+        let approval = self.request_decision(&servers[0].key("ann"), run);
         let listed = approval["list"].as_array().unwrap();
         let excluded = EXCLUDED.map(|at| &listed[at]["step"]);
-        let remaining = listed.iter().filter(|call| !excluded.contains(&&call["step"]));
+        let remaining = listed
+            .iter()
+            .filter(|call| !excluded.contains(&&call["step"]));
         let remaining: Vec<Value> = remaining.cloned().collect();
         let mut middle = remaining[3..7].iter();
         let middle = middle.find(|call| rules(call).len() == 1).unwrap();
@@ -214,21 +218,23 @@ impl Night {
         assert!(kinds.contains(&"interrupted".to_owned()), "{doubted:#}");
         match moment {
             KillMoment::BeforeChange => decide(&bob, &doubted, "approve").expect(200),
-            KillMoment::AfterChange => report(&bob, &doubted).expect(200),
+            // A reporter counts as a requester of the rollback, which Bob approves.
+            KillMoment::AfterChange => report(&servers[0].key("root"), &doubted).expect(200),
         };
         (settled(&bob, run, "completed"), remaining)
     }
 
     /// The account has exactly the approved changes, each made by one call, and each with its evidence.
-    fn is_exact(&self, api: &Api, run: &Value, calls: &[Value], action: &str) {
+    fn check_exact(&self, api: &Api, run: &Value, calls: &[Value], action: &str) {
         let changes = self.account.changes(action);
         let once: BTreeSet<&String> = changes.iter().collect();
-        assert_eq!(once.len(), changes.len(), "a change was made twice: {changes:#?}");
-        let wanted = calls.iter().map(|call| rules(call).len());
-        assert_eq!(changes.len(), wanted.sum::<usize>(), "{changes:#?}");
+        assert_eq!(once.len(), changes.len(), "repeated: {changes:#?}");
+        let approved = calls.iter().map(|call| rules(call).len());
+        assert_eq!(changes.len(), approved.sum::<usize>(), "{changes:#?}");
         for call in calls {
-            let group = format!("GroupId={}&", group(call));
-            let made = changes.iter().filter(|change| change.contains(&group));
+            let group = format!("GroupId={}", group(call));
+            let is_of_group = |change: &&String| change.split('&').any(|field| field == group);
+            let made = changes.iter().filter(is_of_group);
             assert_eq!(made.count(), rules(call).len(), "{changes:#?}");
         }
         let evidence = ids(&run["evidence"], "evidence_id").into_iter();
@@ -243,7 +249,7 @@ impl Night {
     }
 
     /// Cid undoes the whole run, with one decision of Bob's.
-    fn is_undone(&self, server: &Server, run: &Value) {
+    fn undo(&self, server: &Server, run: &Value) {
         let (bob, cid) = (server.key("bob"), server.key("cid"));
         let started = cid.post(&path_of(run, "/rollback"), &json!({})).expect(201);
         let waiting = settled(&bob, &started, "awaiting_approval");
@@ -254,12 +260,12 @@ impl Night {
         assert_eq!(calls.len(), LISTED - EXCLUDED.len(), "{approval:#}");
         decide(&bob, approval, "approve").expect(200);
         let undone = settled(&bob, &started, "completed");
-        self.is_exact(&bob, &undone, calls, "AuthorizeSecurityGroupIngress");
+        self.check_exact(&bob, &undone, calls, "AuthorizeSecurityGroupIngress");
     }
 }
 
-/// Bob looked at the account, and reports what the killed call has done.
-fn report(bob: &Api, doubted: &Value) -> crate::home::Answer {
+/// An admin looked at the account, and reports what the killed call has done.
+fn report(root: &Api, doubted: &Value) -> Answer {
     let revoked = &doubted["call"]["parameters"]["rules"];
     let output = json!({
         "region": REGION, "account_id": "123456789012", "dry_run": false, "planned": revoked,
@@ -268,13 +274,16 @@ fn report(bob: &Api, doubted: &Value) -> crate::home::Answer {
     });
     let path = format!("/v1/approvals/{}/report", text(&doubted["approval_id"]));
     let report = json!({"digest": doubted["digest"], "reason": "seen", "output": output});
-    bob.post(&path, &report)
+    root.post(&path, &report)
 }
 
-/// Tells the story on servers of these homes. The server that makes the calls is killed; another one, or the next of
+/// Plays the night on servers of these homes. The server that makes the calls is killed; another one, or the next of
 /// its home, continues.
-fn tell(night: &Night, homes: &[Home], moment: KillMoment) {
-    let mut servers: Vec<Server> = homes.iter().map(|home| home.serve()).collect();
+fn play(night: &Night, homes: &[Home], moment: KillMoment) {
+    let mut servers = Vec::new();
+    for home in homes {
+        servers.push(home.serve());
+    }
     register_shipped(&homes[0], "aws-security");
     for server in &servers {
         let path = "/v1/resolve/playbook/security.remediate_public_exposure";
@@ -283,13 +292,13 @@ fn tell(night: &Night, homes: &[Home], moment: KillMoment) {
         });
     }
     let before = night.findings();
-    let run = night.is_checked(&servers[0].key("ann"), &before);
+    let run = night.propose(&servers[0].key("ann"), &before);
     assert_eq!(night.findings(), before);
 
-    let (done, locked) = night.is_locked((homes, &mut servers), &run, moment);
+    let (done, locked) = night.lock((homes, &mut servers), &run, moment);
     assert_eq!(locked.len(), LISTED - EXCLUDED.len());
     let bob = servers[0].key("bob");
-    night.is_exact(&bob, &done, &locked, "RevokeSecurityGroupIngress");
+    night.check_exact(&bob, &done, &locked, "RevokeSecurityGroupIngress");
     let after = night.findings();
     assert!(after.is_subset(&before));
     let approved = locked.iter().flat_map(rules);
@@ -298,7 +307,7 @@ fn tell(night: &Night, homes: &[Home], moment: KillMoment) {
         .collect();
     assert_eq!(open_rules(before.difference(&after).cloned()), approved);
 
-    night.is_undone(&servers[0], &done);
+    night.undo(&servers[0], &done);
     assert_eq!(night.findings(), before);
     assert_eq!(night.messages("finding.new").len(), 1);
 }
@@ -306,19 +315,19 @@ fn tell(night: &Night, homes: &[Home], moment: KillMoment) {
 /// The process dies before its call reaches the account: the repeat is approved, and made once.
 #[test]
 fn b000_18_a_night_is_exact_after_a_kill_on_sqlite() {
-    let night = Night::falls();
+    let night = Night::start();
     let homes = [night.home().embedded()];
-    tell(&night, &homes, KillMoment::BeforeChange);
+    play(&night, &homes, KillMoment::BeforeChange);
 }
 
 /// One of two replicas dies after its call changed the account: the change is reported, and not repeated.
 #[test]
 fn b000_18_a_night_is_exact_after_a_kill_of_one_of_two_replicas() {
-    let night = Night::falls();
-    let database = std::sync::Arc::new(PostgresServer::shared().database());
+    let night = Night::start();
+    let database = Arc::new(PostgresServer::shared().database());
     let homes = [(); 2].map(|()| {
         let home = night.home().on(&database);
         home.with("CHARTER_REPLICA__LEASE_MS", "1000")
     });
-    tell(&night, &homes, KillMoment::AfterChange);
+    play(&night, &homes, KillMoment::AfterChange);
 }

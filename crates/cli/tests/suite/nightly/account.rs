@@ -10,10 +10,7 @@ use charter_testkit::http_stub::{HttpStub, Reply, Request};
 use crate::home::DEADLINE;
 
 /// The calls of EC2 that change a security group.
-const CHANGES: [&str; 2] = [
-    "RevokeSecurityGroupIngress",
-    "AuthorizeSecurityGroupIngress",
-];
+const CHANGES: [&str; 2] = ["RevokeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"];
 
 /// Headers of one connection, which are not forwarded.
 const OF_CONNECTION: [&str; 6] = [
@@ -86,8 +83,8 @@ impl AccountGateway {
             }
             if let Some(order) = order {
                 order.arrived.send(()).unwrap();
-                // Ends with an error when the test drops the held change.
-                drop(order.released.recv());
+                // Nothing is sent: it ends when the test drops the held change.
+                assert!(order.released.recv().is_err());
                 return Reply::hang_up();
             }
             reply.unwrap_or_else(Reply::hang_up)
@@ -187,7 +184,9 @@ pub(super) fn open_group(endpoint: &str) {
         answer
     };
     let named = "GroupName=demo-search&GroupDescription=search";
-    let made = call(format!("Action=CreateSecurityGroup&Version=2016-11-15&{named}"));
+    let made = call(format!(
+        "Action=CreateSecurityGroup&Version=2016-11-15&{named}"
+    ));
     let (_, group) = made.split_once("<groupId>").unwrap();
     let (group, _) = group.split_once("</groupId>").unwrap();
     call(format!(

@@ -369,6 +369,69 @@ fn b000_18_killed_at_any_point_a_run_that_undoes_another_reverses_each_write_onc
     ends_as_if_uninterrupted(Variation::Undone, &events, &done);
 }
 
+/// The events of a play with a list, up to the end of its first write.
+const LISTED: [&str; 14] = [
+    "started",
+    "parameters_given",
+    "confirmed",
+    "step_begun s1",
+    "step_succeeded s1",
+    "step_expanded s2",
+    "approval_requested s2.1",
+    "approval_requested s2.2",
+    "approval_requested s2.3",
+    "approval_granted s2.1",
+    "step_skipped s2.2",
+    "approval_granted s2.3",
+    "step_begun s2.1",
+    "step_succeeded s2.1",
+];
+
+/// A list of three writes, of which the approver excluded one: each of the others happens once. So does each reversal,
+/// when a separate run undoes the list.
+#[test]
+fn b000_18_killed_at_any_point_each_remaining_write_of_a_list_happens_once() {
+    let rest = [
+        "step_begun s2.3",
+        "step_succeeded s2.3",
+        "step_succeeded s2",
+        "completed",
+        "started",
+        "approval_requested undo_2.3",
+        "approval_requested undo_2.1",
+        "approval_granted undo_2.3",
+        "approval_granted undo_2.1",
+        "step_begun undo_2.3",
+        "step_succeeded undo_2.3",
+        "step_begun undo_2.1",
+        "step_succeeded undo_2.1",
+        "completed",
+    ];
+    let events = [&LISTED[..], &rest].concat();
+    let done = [
+        "write s2.1",
+        "write s2.3",
+        "undo undo_2.3",
+        "undo undo_2.1",
+    ];
+    ends_as_if_uninterrupted(Variation::ListUndone, &events, &done);
+}
+
+/// The last write of the list fails: the first is reversed once, and the excluded one neither happens nor is reversed.
+#[test]
+fn b000_18_killed_at_any_point_the_rollback_of_a_list_reverses_each_write_once() {
+    let rest = [
+        "step_begun s2.3",
+        "step_failed s2.3",
+        "step_begun undo_2.1",
+        "step_succeeded undo_2.1",
+        "rolled_back",
+    ];
+    let events = [&LISTED[..], &rest].concat();
+    let done = ["write s2.1", "undo undo_2.1"];
+    ends_as_if_uninterrupted(Variation::ListRolledBack, &events, &done);
+}
+
 /// A request whose change has ended has a result, recorded and announced once. If the process dies after the last
 /// write, the next process makes the result from the journal and the evidence.
 #[test]

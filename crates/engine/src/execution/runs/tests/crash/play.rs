@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
-use charter_contract::ids::{EvidenceRunId, PlaybookId, RequestId, RunId};
+use charter_contract::ids::{EvidenceRunId, PlaybookId, RequestId, RunId, StepId};
 use charter_contract::package::PackageBundle;
 use charter_domain::approval::ApprovalStatus;
 use charter_domain::gate::RuleKind;
-use charter_domain::graph::{GraphParts, Retry, StepGraph};
-use charter_domain::run::Run;
+use charter_domain::graph::{GraphParts, Retry, Step, StepGraph};
+use charter_domain::run::{Run, StepState};
 use charter_store::SharedStore;
 use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::{RunFilter, RunPhase, RunRecord};
@@ -27,14 +27,13 @@ use uuid::Uuid;
 
 use super::mission;
 use super::outside::happened;
-use super::playbook::{PLAYBOOK, Variation};
+use super::playbook::{PLAYBOOK, Variation, approval_of};
 use super::points::{Points, WatchedModels, WatchedTools, name_of};
 use super::skill;
 use crate::engine::tests::{engine, open, sandbox};
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, Confirmation, DryRun, Engine, Mode, Progress, RunView,
-    Settings, ToolGrants,
+    ApprovalDecision, Confirmation, DryRun, Engine, Mode, Progress, RunView, Settings, ToolGrants,
 };
 
 /// How long the process waits for the engine before it gives up.
@@ -106,6 +105,15 @@ pub(super) struct Play {
     points: Arc<Points>,
 }
 
+/// Returns the state of a step, without the id of the approval that excluded it.
+fn comparable(state: &StepState) -> Value {
+    let mut shown = json!(state);
+    if let Some(reason) = shown.get_mut("reason").and_then(Value::as_object_mut) {
+        reason.remove("approval");
+    }
+    shown
+}
+
 /// Lets the engine work between two checks.
 async fn until_the_next_look() {
     tokio::time::sleep(Duration::from_millis(1)).await;
@@ -166,7 +174,7 @@ impl Play {
         loop {
             let runs = self.runs().await;
             let Some(newest) = runs.last() else {
-                self.start().await;
+                self.start(variation).await;
                 continue;
             };
             self.at_rest(&newest.run_id).await;
@@ -178,7 +186,7 @@ impl Play {
             let shown = shown.unwrap();
             if shown.state.outcome.is_none() {
                 self.act(variation, &newest.run_id, &shown).await;
-            } else if variation == Variation::Undone && runs.len() == 1 {
+            } else if variation.is_undone() && runs.len() == 1 {
                 let ann = person("ann");
                 let undoing = self
                     .engine
@@ -260,7 +268,7 @@ impl Play {
     }
 
     /// Starts a run as `RunStartService::start_playbook` does, but with retries, which no playbook can declare.
-    async fn start(&self) {
+    async fn start(&self, variation: Variation) {
         let ann = person("ann");
         let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
         let run = RunId::from_uuid(Uuid::now_v7());
@@ -271,7 +279,7 @@ impl Play {
         let mut new = new.unwrap();
         let mut parts = GraphParts::from(new.graph);
         parts.steps[1].retry = Retry {
-            retries: 1,
+            retries: u32::from(variation.is_sequence()),
             delay_ms: RETRY_MS,
         };
         new.graph = StepGraph::new(parts).unwrap();
@@ -336,7 +344,7 @@ impl Play {
             let say = ApprovalDecision {
                 // Repeated only if it did not happen, according to the ledger.
                 answer: if may_repeat {
-                    ApprovalAnswer::Approve
+                    approval_of(asked)
                 } else {
                     variation.of_what_happened(&asked.call)
                 },
@@ -372,7 +380,9 @@ impl Play {
         };
         let proved: BTreeMap<String, Value> = records.iter().map(shows).collect();
         assert_eq!(proved.len(), records.len(), "a step is proved twice");
-        let succeeded = run.outputs().iter();
+        // The outputs of the items of a list are proved, and not their collection.
+        let repeats = |step: &StepId| run.graph().step(step).is_some_and(Step::repeats);
+        let succeeded = run.outputs().iter().filter(|(step, _)| !repeats(step));
         let outputs = succeeded.map(|(step, output)| (step.to_string(), output.clone()));
         assert_eq!(proved, outputs.collect(), "{:?}", run.outcome());
         proved
@@ -392,7 +402,7 @@ impl Play {
             let states_of_steps: Map<String, Value> = run
                 .steps()
                 .states()
-                .map(|(step, state)| (step.to_string(), json!(state)))
+                .map(|(step, state)| (step.to_string(), comparable(state)))
                 .collect();
             let written: Vec<String> = run
                 .steps()
