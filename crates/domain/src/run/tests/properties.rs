@@ -1,5 +1,5 @@
-//! Properties of every run: random graphs, random decisions of the gate and of people, random failures, and a crash
-//! after any event.
+//! Properties of every run: random graphs with lists, random decisions of the gate and of people, random failures, and
+//! a crash after any event.
 
 use proptest::prelude::*;
 
@@ -17,7 +17,18 @@ impl Draw<'_> {
     }
 }
 
-/// Generates a graph of up to eight steps, each with edges from earlier ones, some with reversals.
+/// Repeats a step for each item of a list of up to three items, which may be more than it allows.
+fn repeat(step: &mut Step, draw: &mut Draw<'_>) {
+    let items: Vec<u8> = (0..draw.below(4)).collect();
+    step.action = StepAction::ForEach {
+        items: json!(items),
+        max_items: 2 + usize::from(draw.below(2)),
+        concurrency: 1 + usize::from(draw.below(3)),
+        each: Box::new(step.action.clone()),
+    };
+}
+
+/// Generates a graph of up to eight steps, each with edges from earlier ones, some with reversals, some repeated.
 fn graph(draw: &mut Draw<'_>) -> GraphParts {
     let count = 1 + draw.below(8);
     let mut steps = Vec::new();
@@ -52,6 +63,9 @@ fn graph(draw: &mut Draw<'_>) -> GraphParts {
                     on: on[usize::from(draw.below(4))],
                 });
             }
+        }
+        if draw.below(4) == 1 {
+            repeat(&mut step, draw);
         }
         let reversed = step.writes() && draw.below(3) > 0;
         steps.push(step);
@@ -122,6 +136,8 @@ fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>)
             }
             if begun {
                 in_flight.insert(id(&step));
+            } else if draw.below(2) == 1 {
+                ask_ahead(run);
             }
         }
         Next::Wait { until } => {
@@ -148,6 +164,17 @@ fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>)
                 panic!("nothing to do, and not over: {:#?}", run.run);
             }
         }
+    }
+}
+
+/// Requests the approvals of the later calls that are known already.
+fn ask_ahead(run: &mut Driven) {
+    while let Some(step) = run.run.askable_ahead().first() {
+        let events = run.begin_with(step.as_ref(), ask()).unwrap();
+        assert!(
+            matches!(events[0], RunEvent::ApprovalRequested(_)),
+            "{events:?}"
+        );
     }
 }
 
@@ -178,15 +205,26 @@ fn decide(run: &mut Driven, step: &StepId, draw: &mut Draw<'_>) {
             return;
         }
     }
-    if draw.below(4) != 1 {
-        run.grant(step.as_ref()).unwrap();
-        return;
-    }
+    let answer = draw.below(6);
     let Some(StepState::AwaitingApproval { approval, .. }) =
         run.run.steps().state_of(step).cloned()
     else {
         return;
     };
+    // A call of a list may be excluded. The question whether to repeat a call is no list.
+    if answer == 2 && !is_unheard(run, step) {
+        let exclude = Command::Exclude {
+            step: step.clone(),
+            approval,
+            by: user("op"),
+        };
+        run.command(exclude).unwrap();
+        return;
+    }
+    if answer != 1 {
+        run.grant(step.as_ref()).unwrap();
+        return;
+    }
     run.command(Command::Refuse {
         step: step.clone(),
         approval,
@@ -284,6 +322,70 @@ fn waits_for_its_sources(run: &Driven, step: &Step) {
                 step.id
             );
         }
+    }
+}
+
+/// A call that an approver excluded does not begin.
+fn omits_excluded_calls(run: &Driven, step: &Step) {
+    let excluded = position(run, |event| {
+        matches!(
+            event,
+            RunEvent::StepSkipped { step: skipped, reason: SkipReason::Excluded { .. } } if *skipped == step.id
+        )
+    });
+    if let Some(excluded) = excluded.first() {
+        let mut begun = began(run, &step.id).into_iter();
+        assert!(begun.all(|begun| begun < *excluded), "{} begins", step.id);
+    }
+}
+
+/// No more items of a list run at the same time than it allows.
+fn keeps_the_concurrency(run: &Driven, step: &Step) {
+    let StepAction::ForEach { concurrency, .. } = &step.action else {
+        return;
+    };
+    let is_item = |id: &StepId| {
+        let found = run.run.graph().step(id);
+        let item = found.and_then(|found| found.item.as_deref());
+        item.is_some_and(|item| item.of == step.id)
+    };
+    let mut running: BTreeSet<&StepId> = BTreeSet::new();
+    for (event, _) in &run.journal {
+        match event {
+            RunEvent::StepBegun(begun) if is_item(&begun.step) => {
+                running.insert(&begun.step);
+            }
+            RunEvent::StepSucceeded { step, .. }
+            | RunEvent::StepFailed { step, .. }
+            | RunEvent::StepRefused { step, .. }
+            | RunEvent::StepSkipped { step, .. }
+            | RunEvent::ApprovalDenied { step, .. } => {
+                running.remove(step);
+            }
+            _ => {}
+        }
+        assert!(running.len() <= *concurrency, "{running:?}");
+    }
+}
+
+/// The items of a list are added once, and the list ends after them.
+fn ends_after_its_items(run: &Driven, step: &Step) {
+    let expanded = position(
+        run,
+        |event| matches!(event, RunEvent::StepExpanded { step: of, .. } if *of == step.id),
+    );
+    assert!(expanded.len() <= 1, "{} twice", step.id);
+    let Some(end) = succeeded(run, &step.id).first().copied() else {
+        return;
+    };
+    let items = run.run.graph().steps().iter().filter(|found| {
+        let item = found.item.as_deref();
+        found.reverses.is_none() && item.is_some_and(|item| item.of == step.id)
+    });
+    for item in items {
+        assert!(settled(run, &item.id), "{} is open", item.id);
+        let begun = began(run, &item.id);
+        assert!(begun.iter().all(|begun| *begun < end), "{}", item.id);
     }
 }
 
@@ -385,6 +487,9 @@ proptest! {
         for step in run.run.graph().steps() {
             succeeds_once(&run, step);
             waits_for_its_sources(&run, step);
+            omits_excluded_calls(&run, step);
+            keeps_the_concurrency(&run, step);
+            ends_after_its_items(&run, step);
             starts_nothing_after_a_stop(&run, step);
         }
     }
