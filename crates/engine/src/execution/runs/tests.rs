@@ -7,6 +7,7 @@ mod confined;
 mod confirmed;
 mod crash;
 mod lapsed;
+mod lists;
 mod questions;
 mod seeds;
 mod stopped;
