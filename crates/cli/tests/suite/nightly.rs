@@ -1,5 +1,5 @@
 //! A night at the simulated account: a schedule fires, its new findings reach a channel and propose the remediation of
-//! twelve security groups. One decision locks ten of them, although a server is killed in the midst, and one undoes all.
+//! twelve security groups. One decision locks ten of them although a server is killed meanwhile, and one undoes all.
 
 mod account;
 
@@ -176,8 +176,8 @@ impl Night {
         approval
     }
 
-    /// Bob approves the list without two groups, and the server that makes the calls is killed at one in the middle. The
-    /// repeat of that call is decided alone. Returns the ended run, and the calls that were approved.
+    /// Bob approves the list without two groups, and the server that makes the calls is killed at one in the middle.
+    /// The repeat of that call is decided alone. Returns the ended run, and the approved calls.
     fn lock(
         &self,
         (homes, servers): (&[Home], &mut Vec<Server>),
