@@ -124,6 +124,8 @@ export type ResponseMetadata = NonNullable<Schemas["agent_response"]["metadata"]
   passages?: PassageCited[];
   nodes?: { node_id: string; text: string }[];
   documents?: { kind: DocumentKind; id: string; title: string }[];
+  /** The tokens that models used for the answer, or for the run of a change; absent if none were used. */
+  tokens?: TokenUsage;
   /** The status of the run of a change. */
   status?: RunStatus;
   changes?: ChangeMade[];
@@ -147,6 +149,7 @@ export type RequestShown = Omit<Schemas["request"], "received" | "verdict" | "an
 };
 
 // What agents do.
+export type TokenUsage = Schemas["token_usage"];
 export type RuleResult = Schemas["rule_result"];
 export type GateDecision = Schemas["gate_decision"];
 export type Approval = Schemas["approval"];
@@ -185,6 +188,18 @@ export type MissionTask = Schemas["mission_task"];
 export type MissionProposal = Schemas["mission_proposal"];
 export type MissionEvent = Schemas["mission_event"];
 export type ArtifactShown = Schemas["mission_artifact"];
+
+// Schedules, and the messages of channels.
+export type ScheduleDefinition = Schemas["schedule"];
+export type EnabledSchedule = Schemas["enabled_schedule"];
+/** An enabled schedule. The secret of its webhooks is not shown again. */
+export type NewSchedule = Schemas["new_schedule"];
+export type ScheduleOccurrence = Schemas["schedule_occurrence"];
+export type ScheduleReport = Schemas["schedule_report"];
+export type ReportItem = Schemas["report_item"];
+export type StartedWork = Schemas["started_work"];
+export type NotificationChannel = Schemas["channel"];
+export type NotificationSummary = Schemas["notification"];
 
 // Proof.
 /** A record of evidence. A document may write its id in two ways; the server writes it in this one. */

@@ -66,7 +66,7 @@ export function Missions() {
 }
 
 function NoMissions({ filtered }: { filtered: boolean }) {
-  if (filtered) return <EmptyState title="No mission stands there">Choose another state above.</EmptyState>;
+  if (filtered) return <EmptyState title="No mission has this state">Choose another state above.</EmptyState>;
   return (
     <EmptyState
       title="No missions yet"
@@ -88,7 +88,7 @@ const COLUMNS: Column<MissionSummary>[] = [
       </Link>
     ),
   },
-  { name: "Stands at", width: "11rem", cell: ({ state }) => <Mark tone={missionTone(state)}>{inWords(state)}</Mark> },
+  { name: "State", width: "11rem", cell: ({ state }) => <Mark tone={missionTone(state)}>{inWords(state)}</Mark> },
   { name: "Started", width: "8rem", cell: ({ created_at }) => <Moment at={created_at} /> },
   { name: "Changed", width: "8rem", cell: ({ updated_at }) => <Moment at={updated_at} /> },
   { name: "Artifacts", width: "6rem", align: "end", cell: ({ artifacts }) => artifacts },

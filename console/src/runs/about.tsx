@@ -1,4 +1,4 @@
-/** What stands behind the tabs of a run: values, evidence, and the versions that it executes. */
+/** The tabs of a run: values, evidence, and the versions of its documents. */
 
 import type { RunReplay, RunEventShown, RunShown } from "@charter/client";
 import { Anchor, Button, List, Text } from "@mantine/core";
@@ -11,7 +11,7 @@ import { type Column, Listing } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
 import type { RunThen } from "~/runs/run-at";
-import { outputsOf } from "~/runs/told";
+import { outputsOf } from "~/runs/step-history";
 import { Values, valuesOf } from "~/runs/values";
 import { useCharter } from "~/session/session";
 
@@ -92,7 +92,7 @@ export function RunVersions({ run, started }: { run: RunShown; started: RunEvent
   const pins = started?.event === "started" ? started.pins : [];
   return (
     <div className="sections">
-      <Section title="Versions" lead="What the run executes is what these documents were when it started, whatever is registered later.">
+      <Section title="Versions" lead="The run executes these documents as they were when it started. Later registrations do not change it.">
         <List listStyleType="none" spacing={6}>
           {pins.map(({ kind, id, package: name, version, tenant }) => (
             <List.Item key={`${kind} ${id}`}>

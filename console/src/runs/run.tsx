@@ -1,4 +1,4 @@
-/** One run: where it stands, its steps as they go on, its journal, and what it was at any event. */
+/** One run: its status, its steps, its journal, and its state at any event. */
 
 import type { RunEventShown, RunShown } from "@charter/client";
 import { Tabs } from "@mantine/core";
@@ -23,9 +23,9 @@ import { Question } from "~/runs/question";
 import { useRunAt } from "~/runs/run-at";
 import { Scrubber } from "~/runs/scrubber";
 import { StepGraph } from "~/runs/step-graph";
+import { historyOf, plansOf } from "~/runs/step-history";
 import { StepPanel } from "~/runs/step-panel";
 import { Timeline } from "~/runs/timeline";
-import { plansOf, toldOf } from "~/runs/told";
 import { inWords, runTone } from "~/runs/words";
 import { useCharter } from "~/session/session";
 
@@ -106,7 +106,7 @@ function Shown({ run, events }: { run: RunShown; events: RunEventShown[] }) {
           <StepPanel
             run={run.run_id}
             step={chosen}
-            told={toldOf(events, chosen.step, until)}
+            history={historyOf(events, chosen.step, until)}
             isInDoubt={then.in_doubt.includes(chosen.step)}
             evidence={run.evidence}
             onClose={() => choose(undefined)}

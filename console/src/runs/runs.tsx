@@ -46,15 +46,15 @@ export function Runs() {
           onChange={(title) => change({ title: title.trim() || undefined })}
         />
         <NativeSelect
-          aria-label="Stands at"
+          aria-label="Status"
           value={search.status ?? ""}
           data={[{ value: "", label: "Any status" }, ...STATUS_FILTERS.map(choice)]}
           onChange={(event) => change({ status: (event.currentTarget.value || undefined) as Filters["status"] })}
         />
         <NativeSelect
-          aria-label="Started by"
+          aria-label="Origin"
           value={search.origin ?? ""}
-          data={[{ value: "", label: "Whatever started them" }, ...ORIGINS.map(choice)]}
+          data={[{ value: "", label: "Any origin" }, ...ORIGINS.map(choice)]}
           onChange={(event) => change({ origin: (event.currentTarget.value || undefined) as Filters["origin"] })}
         />
         <DayFields what="Started" days={search} onChange={change} />
@@ -122,7 +122,7 @@ const COLUMNS: Column<RunSummary>[] = [
     ),
   },
   {
-    name: "Stands at",
+    name: "Status",
     width: "11rem",
     cell: ({ status }) => <Mark tone={runTone(status)}>{inWords(status)}</Mark>,
   },

@@ -1,4 +1,4 @@
-/** The selected step: its call, what the gate said, what it gave or why it failed, and its evidence. */
+/** The selected step: its call, the decision of the gate, its output or failure, and its evidence. */
 
 import type { GateDecision, ResultSource, RuleResult, RunShown, StepShown } from "@charter/client";
 import { Anchor, CloseButton, Text } from "@mantine/core";
@@ -11,23 +11,23 @@ import { Mark } from "~/parts/mark";
 import { Moment } from "~/parts/moment";
 import { Section } from "~/parts/section";
 import { StepContent } from "~/runs/content";
-import type { Told } from "~/runs/told";
+import type { StepHistory } from "~/runs/step-history";
 import { inWords, stepTone } from "~/runs/words";
 
 interface Props {
   /** The id of the run. */
   run: string;
   step: StepShown;
-  told: Told;
-  /** Whether its write was begun and nobody knows whether it happened. */
+  history: StepHistory;
+  /** Whether its write started and its outcome is unknown. */
   isInDoubt: boolean;
   /** Records of the run. */
   evidence: RunShown["evidence"];
   onClose: () => void;
 }
 
-export function StepPanel({ run, step, told, isInDoubt, evidence, onClose }: Props) {
-  const action = told.plan?.action;
+export function StepPanel({ run, step, history, isInDoubt, evidence, onClose }: Props) {
+  const action = history.plan?.action;
   const call = action?.do === "call" ? action : undefined;
   const failure = step.state === "failed" ? step.failure : undefined;
   return (
@@ -35,7 +35,7 @@ export function StepPanel({ run, step, told, isInDoubt, evidence, onClose }: Pro
       <Section title={step.step} actions={<CloseButton aria-label="Close the step" onClick={onClose} />}>
         <Facts
           rows={[
-            ["Stands at", <Mark tone={stepTone(step.state)}>{inWords(step.state)}</Mark>],
+            ["State", <Mark tone={stepTone(step.state)}>{inWords(step.state)}</Mark>],
             ["Tool", step.tool && <span className="mono">{step.tool}</span>],
             ["Does", action !== undefined && call === undefined ? inWords(action.do) : step.writes ? "writes" : "reads"],
             ["Takes back", step.reverses && <span className="mono">{step.reverses}</span>],
@@ -43,23 +43,23 @@ export function StepPanel({ run, step, told, isInDoubt, evidence, onClose }: Pro
             ["Only when", step.entry.when && <span className="mono">{step.entry.when}</span>],
             ["Skipped", step.state === "skipped" && because(step.reason)],
             ["Tried again", step.state === "retrying" && <Moment at={step.due} />],
-            ["Attempts", told.attempts > 1 ? told.attempts : undefined],
-            ["Took", told.duration_ms !== undefined && `${told.duration_ms} ms`],
-            ["Result", told.source !== undefined && sourceOf(told.source)],
+            ["Attempts", history.attempts > 1 ? history.attempts : undefined],
+            ["Took", history.duration_ms !== undefined && `${history.duration_ms} ms`],
+            ["Result", history.source !== undefined && sourceOf(history.source)],
             [
               "Approval",
-              told.approval && (
-                <Anchor renderRoot={(props) => <Link to="/approvals/$approval" params={{ approval: told.approval ?? "" }} {...props} />}>
+              history.approval && (
+                <Anchor renderRoot={(props) => <Link to="/approvals/$approval" params={{ approval: history.approval ?? "" }} {...props} />}>
                   {step.state === "awaiting_approval" ? "waits for a decision" : "see the decision"}
                 </Anchor>
               ),
             ],
-            ["Gate", told.gate && <Gate said={told.gate} />],
+            ["Gate", history.gate && <Gate decision={history.gate} />],
           ]}
         />
         {isInDoubt && (
           <Text mt="sm" size="sm">
-            <Mark tone="bad">in doubt</Mark> Its write was begun and nobody knows whether it happened.
+            <Mark tone="bad">in doubt</Mark> Its write started, and its outcome is unknown.
           </Text>
         )}
         {failure !== undefined && (
@@ -74,17 +74,17 @@ export function StepPanel({ run, step, told, isInDoubt, evidence, onClose }: Pro
         {call !== undefined && (
           <div className="below">
             <LongJson
-              value={told.parameters ?? call.parameters}
-              label={told.parameters === undefined ? "Arguments as planned" : "Arguments of the call"}
+              value={history.parameters ?? call.parameters}
+              label={history.parameters === undefined ? "Arguments as planned" : "Arguments of the call"}
             />
           </div>
         )}
-        {told.output !== undefined && (
+        {history.output !== undefined && (
           <div className="below">
-            <LongJson value={told.output} label="Output" />
+            <LongJson value={history.output} label="Output" />
           </div>
         )}
-        <StepContent run={run} output={told.output} />
+        <StepContent run={run} output={history.output} />
         <StepEvidence found={evidence.filter((record) => record.step === step.step)} />
       </Section>
     </div>
@@ -107,12 +107,12 @@ function StepEvidence({ found }: { found: RunShown["evidence"] }) {
   );
 }
 
-function Gate({ said }: { said: GateDecision }) {
-  const rules: RuleResult[] = said.verdict === "allow" ? [...said.permitted_by, ...said.warnings] : said.rules;
-  const tone = said.verdict === "deny" ? "bad" : said.verdict === "allow" ? "good" : "warn";
+function Gate({ decision }: { decision: GateDecision }) {
+  const rules: RuleResult[] = decision.verdict === "allow" ? [...decision.permitted_by, ...decision.warnings] : decision.rules;
+  const tone = decision.verdict === "deny" ? "bad" : decision.verdict === "allow" ? "good" : "warn";
   return (
     <>
-      <Mark tone={tone}>{inWords(said.verdict)}</Mark>
+      <Mark tone={tone}>{inWords(decision.verdict)}</Mark>
       {rules.map(({ kind, id, message }) => (
         <Text size="sm" key={`${kind} ${id}`} mt={2}>
           <span className="quiet">{RULES[kind]}</span> <span className="mono">{id}</span>
@@ -131,7 +131,7 @@ function because(reason: { because: string; step?: string; by?: string }): strin
 
 function sourceOf(source: ResultSource): string {
   if (source === "fresh") return "of this call";
-  if (source === "cached") return "of an earlier call, still fresh enough";
-  if (source === "decided") return "worked out, nothing was called";
+  if (source === "cached") return "of an earlier call, from the cache";
+  if (source === "decided") return "computed without a call";
   return `as ${source.reported.by} reported${source.reported.reason === undefined ? "" : `: ${source.reported.reason}`}`;
 }

@@ -1,13 +1,13 @@
 /**
- * What a run's journal tells of its steps up to an event: the call, what the gate said, what came of it. Where the
- * steps stood then is the server's to say (`run-at.ts`); nothing here works that out.
+ * The history of a run's steps in its journal, up to an event: the call, the decision of the gate, the result. The server
+ * computes the states of the steps at that event (`run-at.ts`).
  */
 
 import type { GateDecision, PlannedStep, ResultSource, RunEventShown } from "@charter/client";
 
-/** What is told of one step. */
-export interface Told {
-  /** The step as it was planned; absent for one that the journal knows nothing of. */
+/** The history of one step. */
+export interface StepHistory {
+  /** The step as it was planned; absent for a step that is not in the journal. */
   plan: PlannedStep | undefined;
   /** The number of its last attempt; 0 before the first. */
   attempts: number;
@@ -20,33 +20,33 @@ export interface Told {
   duration_ms?: number;
 }
 
-/** What is told of a step by the events up to the one numbered `until`. */
-export function toldOf(events: RunEventShown[], step: string, until: number): Told {
-  const told: Told = { plan: plansOf(events, until).get(step), attempts: 0 };
+/** The history of a step in the events up to the one numbered `until`. */
+export function historyOf(events: RunEventShown[], step: string, until: number): StepHistory {
+  const history: StepHistory = { plan: plansOf(events, until).get(step), attempts: 0 };
   for (const event of sinceFallback(events, until)) {
     if (!("step" in event) || event.step !== step) continue;
     switch (event.event) {
       case "step_begun":
-        Object.assign(told, { attempts: event.attempt, parameters: event.parameters, gate: event.policy_decision });
+        Object.assign(history, { attempts: event.attempt, parameters: event.parameters, gate: event.policy_decision });
         break;
       case "step_refused":
-        Object.assign(told, { parameters: event.parameters, gate: event.policy_decision });
+        Object.assign(history, { parameters: event.parameters, gate: event.policy_decision });
         break;
       case "approval_requested":
-        Object.assign(told, { approval: event.approval, parameters: event.call.parameters, gate: event.policy_decision });
+        Object.assign(history, { approval: event.approval, parameters: event.call.parameters, gate: event.policy_decision });
         break;
       case "step_succeeded":
-        Object.assign(told, { output: event.output, source: event.source, duration_ms: event.duration_ms });
+        Object.assign(history, { output: event.output, source: event.source, duration_ms: event.duration_ms });
         break;
     }
   }
-  return told;
+  return history;
 }
 
-/** What steps have given, by step. */
+/** The outputs of steps, by step. */
 export function outputsOf(events: RunEventShown[], until: number): Map<string, unknown> {
-  const given = sinceFallback(events, until).filter((event) => event.event === "step_succeeded");
-  return new Map(given.map(({ step, output }) => [step, output]));
+  const succeeded = sinceFallback(events, until).filter((event) => event.event === "step_succeeded");
+  return new Map(succeeded.map(({ step, output }) => [step, output]));
 }
 
 /** The plans of all steps at that point: of the start or the fallback, of results that add steps, and of items of repeated steps. */
@@ -64,9 +64,9 @@ export function plansOf(events: RunEventShown[], until: number): Map<string, Pla
   return new Map([...graph.steps, ...added].map((plan) => [plan.id, plan]));
 }
 
-/** Events up to one; where a fallback was taken up, those after that: its steps begin anew, also under earlier names. */
+/** Events up to one. If a fallback started, the events since then: its steps start anew, also under earlier names. */
 function sinceFallback(events: RunEventShown[], until: number): RunEventShown[] {
   const end = events.findIndex(({ sequence }) => sequence > until);
-  const so = end === -1 ? events : events.slice(0, end);
-  return so.slice(so.findLastIndex(({ event }) => event === "fallback_started") + 1);
+  const past = end === -1 ? events : events.slice(0, end);
+  return past.slice(past.findLastIndex(({ event }) => event === "fallback_started") + 1);
 }
