@@ -13,11 +13,13 @@ import { routes as keys } from "~/keys/routes";
 import { routes as lenses } from "~/lenses/routes";
 import { routes as memory } from "~/memory/routes";
 import { routes as missions } from "~/missions/routes";
+import { routes as notifications } from "~/notifications/routes";
 import { routes as packages } from "~/packages/routes";
 import { routes as playbooks } from "~/playbooks/routes";
 import { routes as requests } from "~/requests/routes";
 import { routes as routing } from "~/routing/routes";
 import { routes as runs } from "~/runs/routes";
+import { routes as schedules } from "~/schedules/routes";
 import { routes as search } from "~/search/routes";
 import { rootRoute, ScreenFailed } from "~/shell/root";
 import { routes as skills } from "~/skills/routes";
@@ -31,6 +33,7 @@ const routeTree = rootRoute.addChildren([
   ...evidence,
   ...missions,
   ...playbooks,
+  ...schedules,
   ...catalogue,
   ...packages,
   ...routing,
@@ -38,6 +41,7 @@ const routeTree = rootRoute.addChildren([
   ...lenses,
   ...graph,
   ...memory,
+  ...notifications,
   ...keys,
   ...credentials,
   ...health,

@@ -7,12 +7,15 @@ import { touchedBy } from "~/live/topics";
 
 describe("an event", () => {
   it.each([
-    ["run.status", ["runs", "approvals", "missions", "evidence", "requests"]],
+    ["run.status", ["runs", "approvals", "missions", "evidence", "requests", "notifications"]],
     ["request.result", ["requests"]],
-    ["approval.requested", ["approvals", "runs", "missions"]],
+    ["approval.requested", ["approvals", "runs", "missions", "notifications"]],
+    ["approval.escalated", ["approvals", "runs", "missions", "notifications"]],
     ["catalogue.changed", ["catalogue", "packages", "routing", "lenses", "graph", "skills"]],
     ["route_example.accepted", ["routing"]],
     ["key.revoked", ["keys"]],
+    ["schedule.ended", ["schedules", "requests", "runs", "missions"]],
+    ["finding.new", ["schedules", "notifications"]],
   ])("of the topic %s makes what it touches stale", (topic, features) => {
     expect(touchedBy(topic)).toEqual(features);
   });

@@ -2,14 +2,15 @@
 
 const TOUCHED: [prefix: string, features: string[]][] = [
   // A run leaves its evidence before it ends, and what it came to is shown with its request.
-  ["run.", ["runs", "approvals", "missions", "evidence", "requests"]],
+  ["run.", ["runs", "approvals", "missions", "evidence", "requests", "notifications"]],
   ["request.", ["requests"]],
-  ["approval.", ["approvals", "runs", "missions"]],
+  ["approval.", ["approvals", "runs", "missions", "notifications"]],
   ["catalogue.", ["catalogue", "packages", "routing", "lenses", "graph", "skills"]],
   ["route_example.", ["routing"]],
   ["key.", ["keys"]],
-  ["schedule.", ["schedules", "runs"]],
-  ["finding.", ["schedules"]],
+  // An occurrence starts a request, a run or a mission.
+  ["schedule.", ["schedules", "requests", "runs", "missions"]],
+  ["finding.", ["schedules", "notifications"]],
 ];
 
 /** The features whose answers an event of this topic touches. */

@@ -8,7 +8,7 @@ import { Listing, type ListingProps } from "~/parts/listing";
 import { Waiting } from "~/parts/loaded";
 import type { Pages } from "~/parts/pages";
 
-interface Props<Entry> extends Pick<ListingProps<Entry>, "label" | "columns" | "rowKey" | "rowHeight"> {
+interface Props<Entry> extends Pick<ListingProps<Entry>, "label" | "columns" | "rowKey" | "rowHeight" | "className"> {
   pages: Pages<Entry>;
   /** What is said where there is no entry. */
   empty: ReactNode;

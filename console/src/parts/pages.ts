@@ -4,6 +4,12 @@ import type { Page } from "@charter/client";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo } from "react";
 
+/** How often pages with an entry that is going to change are read again, in milliseconds. */
+const READ_AGAIN_MS = 3_000;
+
+/** Longer lists are not read again by themselves. */
+const MOST_READ_AGAIN = 3;
+
 /** Entries of the pages read so far, and how to read on. */
 export interface Pages<Entry> {
   entries: Entry[];
@@ -16,10 +22,14 @@ export interface Pages<Entry> {
   refetch: () => void;
 }
 
-/** Reads pages with `read`, from the first on. */
+/**
+ * Reads pages with `read`, from the first on. `isMoving` is true while an entry is going to change without an event: the
+ * pages are then read again every few seconds.
+ */
 export function usePages<Entry>(
   queryKey: readonly unknown[],
   read: (after: string | undefined) => Promise<Page<Entry>>,
+  isMoving?: (entry: Entry) => boolean,
 ): Pages<Entry> {
   const query = useInfiniteQuery({
     queryKey,
@@ -27,6 +37,11 @@ export function usePages<Entry>(
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next ?? undefined,
     placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => {
+      const pages = (state.data as { pages: Page<Entry>[] } | undefined)?.pages ?? [];
+      const moves = isMoving !== undefined && pages.some(({ entries }) => entries.some(isMoving));
+      return moves && pages.length <= MOST_READ_AGAIN ? READ_AGAIN_MS : false;
+    },
   });
   const { fetchNextPage, refetch } = query;
   const onMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);

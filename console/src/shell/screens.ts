@@ -4,9 +4,11 @@
 
 import {
   IconActivityHeartbeat,
+  IconBell,
   IconBinaryTree,
   IconBook2,
   IconBrain,
+  IconCalendarTime,
   IconHistory,
   IconHome,
   IconKey,
@@ -48,6 +50,7 @@ export const GROUPS: { label: string; screens: Screen[] }[] = [
       { to: "/evidence", label: "Evidence", icon: IconRosetteDiscountCheck, key: "e" },
       { to: "/missions", label: "Missions", icon: IconTargetArrow, key: "m" },
       { to: "/playbooks", label: "Playbooks", icon: IconListCheck, key: "b" },
+      { to: "/schedules", label: "Schedules", icon: IconCalendarTime, key: "w" },
     ],
   },
   {
@@ -70,6 +73,7 @@ export const GROUPS: { label: string; screens: Screen[] }[] = [
   {
     label: "Administration",
     screens: [
+      { to: "/notifications", label: "Notifications", icon: IconBell, key: "n" },
       { to: "/keys", label: "Keys", icon: IconKey, key: "k" },
       { to: "/health", label: "Health and quotas", icon: IconActivityHeartbeat, key: "h" },
     ],
