@@ -6,8 +6,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { After } from "~/approvals/after";
+import { HandOn } from "~/approvals/hand-on";
 import { callsOf, choiceOf, isCount, needsCount, remainingOf } from "~/approvals/listed";
-import { hasDecidingScope, isExpired, isInDoubt, isOperator } from "~/approvals/words";
+import { hasDecidingScope, isExpired, isInDoubt, isOperator, obstacleOf } from "~/approvals/words";
 import { Failure } from "~/parts/failure";
 import { Section } from "~/parts/section";
 import { useCharter } from "~/session/session";
@@ -66,6 +67,7 @@ function Form({ approval, excluded }: Required<Props>) {
   });
   const inDoubt = isInDoubt(approval);
   const isAllowed = caller.data === undefined || (isOperator(caller.data) && hasDecidingScope(caller.data));
+  const obstacle = isAllowed && caller.data !== undefined ? obstacleOf(approval, caller.data.user) : undefined;
   const needsOther = isAllowed && !approval.can_approve;
   const isJson = output.trim() === "" || parses(output);
   const calls = callsOf(approval).length;
@@ -131,20 +133,19 @@ function Form({ approval, excluded }: Required<Props>) {
         ) : (
           <>
             {button("approve", approveLabel(remaining, calls), "lake", needsOther || isIncomplete, true)}
-            {button("reject", needsOther ? "Withdraw" : "Reject", "red", false, false)}
+            {button("reject", obstacle === "requester" ? "Withdraw" : "Reject", "red", false, false)}
           </>
         )}
+        {isAllowed && caller.data !== undefined && <HandOn approval={approval} user={caller.data.user} />}
       </Group>
       {remaining === 0 && (
         <Text size="sm" mt="sm">
           Every call is excluded. Include a call, or reject the approval.
         </Text>
       )}
-      {needsOther && (
+      {obstacle !== undefined && (
         <Text size="sm" mt="sm">
-          {approval.group === undefined
-            ? "You requested this, or your key and a requester's key have the same creator. Four eyes are required: another person has to approve it. You may withdraw it."
-            : `It waits for the group ${approval.group}. A member who did not request it can approve it. You may withdraw it.`}
+          {obstacle === "requester" ? OWN_REQUEST : `It is the turn of the group ${approval.group ?? "of approvers"}: its members can approve. You can reject.`}
         </Text>
       )}
       {caller.data !== undefined && !isOperator(caller.data) && (
@@ -165,6 +166,9 @@ function Form({ approval, excluded }: Required<Props>) {
     </Section>
   );
 }
+
+const OWN_REQUEST =
+  "You requested this, or your key and a requester's key have the same creator. Four eyes are required: another person has to approve it. You can withdraw it.";
 
 function leadOf(inDoubt: boolean, calls: number): string {
   if (inDoubt) return IN_DOUBT;

@@ -1,6 +1,6 @@
 /** Status, risk and summary of approvals, in words and tones. */
 
-import type { Approval, ApprovalState, CallerShown, RuleResult } from "@charter/client";
+import type { Approval, ApprovalEntry, ApprovalState, CallerShown, RuleResult } from "@charter/client";
 
 import { callsOf } from "~/approvals/listed";
 import type { Tone } from "~/parts/mark";
@@ -72,6 +72,27 @@ export const isOperator = ({ role }: Pick<CallerShown, "role">): boolean => role
 /** Whether the caller's credential has a scope for decisions on approvals. */
 export const hasDecidingScope = ({ scopes }: Pick<CallerShown, "scopes">): boolean =>
   scopes.some((scope) => DECIDING_SCOPES.includes(scope));
+
+/** Why the caller cannot approve: as a requester where four eyes are required, or because it is another group's turn. */
+export function obstacleOf(approval: ApprovalEntry, user: string): "requester" | "turn" | undefined {
+  if (approval.can_approve) return undefined;
+  const { requesters = [], requested_by: by } = approval;
+  if (by === user || requesters.includes(user)) return "requester";
+  return isInTurn(approval, user) ? "requester" : "turn";
+}
+
+/** Whether the turn of a group with this user has begun. Without groups, it is every approver's turn. */
+export function isInTurn({ escalation }: Pick<Approval, "escalation">, user: string): boolean {
+  const steps = escalation?.steps ?? [];
+  return steps.length === 0 || steps.some((step) => hasBegun(step) && step.users.includes(user));
+}
+
+/** The group whose turn comes next; absent without groups, and during the turn of the last one. */
+export function nextGroupOf({ escalation }: Pick<Approval, "escalation">): string | undefined {
+  return escalation?.steps.find((step) => !hasBegun(step))?.group;
+}
+
+const hasBegun = ({ from }: { from: string }): boolean => new Date(from).getTime() <= Date.now();
 
 /** Kinds of rules that require an approval. */
 export const RULES: Record<RuleResult["kind"], string> = {

@@ -61,7 +61,7 @@ export function Decisions() {
 }
 
 function PendingApproval({ approval }: { approval: ApprovalEntry }) {
-  const { approval_id: id, requested_by: by, requested_at: at, expires_at: until, can_approve: mayApprove } = approval;
+  const { approval_id: id, requested_by: by, requested_at: at, expires_at: until, can_approve: mayApprove, group } = approval;
   const { word, tone } = riskOf(approval);
   return (
     <>
@@ -70,7 +70,7 @@ function PendingApproval({ approval }: { approval: ApprovalEntry }) {
         <Anchor className="mono" fw={600} renderRoot={(props) => <Link to="/approvals/$approval" params={{ approval: id }} {...props} />}>
           {titleOf(approval)}
         </Anchor>
-        {!mayApprove && <Mark>needs another person</Mark>}
+        {!mayApprove && <Mark>{group === undefined ? "needs another person" : `waits for ${group}`}</Mark>}
       </div>
       <Text size="sm" className="queue-what">
         {summaryOf(approval)}

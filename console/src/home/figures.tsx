@@ -1,8 +1,9 @@
-/** Figures of the last days: runs and requests of each day, durations of runs, and tokens of missions. */
+/** Figures of the last days: runs and requests of each day, durations of runs, and tokens of requests and missions. */
 
+import type { TokenUsage } from "@charter/client";
 import { Progress, Text } from "@mantine/core";
 
-import { days, DAYS, MOST_RUNS, useRecentMissions, useRecentRequests, useRecentRuns } from "~/home/recent";
+import { days, DAYS, MOST_RUNS, useRecentMissions, useRecentRequests, useRecentRuns, useRequestTokens } from "~/home/recent";
 import { Bars } from "~/parts/bars";
 import { countedByDay, medianOf } from "~/parts/by-day";
 import { between, durationOf } from "~/parts/duration";
@@ -21,7 +22,7 @@ export function Figures() {
   const entries = runs.data?.entries ?? [];
   const took = entries.filter(({ status }) => isOver(status)).map(({ created_at, updated_at }) => between(created_at, updated_at));
   const median = medianOf(took);
-  const used = shown.reduce((sum, { tokens }) => sum + tokens.input + tokens.output, 0);
+  const requestTokens = useRequestTokens();
   const failed = runs.error ?? requests.error ?? missions.error;
   return (
     <Section title={`The last ${DAYS} days`}>
@@ -37,7 +38,8 @@ export function Figures() {
           rows={[
             ["Time of a run", median !== undefined && `${durationOf(median)} at the median, waiting for people included`],
             ["Longest", took.length > 0 && durationOf(Math.max(...took))],
-            ["Tokens", `${used.toLocaleString("en")} by the ${shown.length} newest missions`],
+            ["Tokens of requests", `${sumOf(requestTokens.tokens)} by the ${requestTokens.count} newest`],
+            ["Tokens of missions", `${sumOf(shown.map(({ tokens }) => tokens))} by the ${shown.length} newest`],
             ["Unfinished runs", quota.runs !== null && <RunQuota quota={quota.runs} />],
           ]}
         />
@@ -48,6 +50,10 @@ export function Figures() {
       </Text>
     </Section>
   );
+}
+
+function sumOf(tokens: readonly TokenUsage[]): string {
+  return tokens.reduce((sum, { input, output }) => sum + input + output, 0).toLocaleString("en");
 }
 
 function isCut(page: { next?: string | null } | undefined): boolean {

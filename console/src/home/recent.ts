@@ -1,6 +1,17 @@
-/** Queries of the last days: runs, requests and the tokens of missions. */
+/** Queries of the last days: runs, requests, the latest reports of schedules, and the tokens of requests and missions. */
 
-import type { MissionShown, MissionSummary, Page, RequestSummary, RunSummary } from "@charter/client";
+import {
+  CharterError,
+  type EnabledSchedule,
+  type MissionShown,
+  type MissionSummary,
+  type Page,
+  type RequestShown,
+  type RequestSummary,
+  type RunSummary,
+  type ScheduleOccurrence,
+  type TokenUsage,
+} from "@charter/client";
 import { useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
 
 import { lastDays, startOf } from "~/parts/by-day";
@@ -17,6 +28,12 @@ const MOST_REQUESTS = 50;
 
 /** Missions whose tokens are added up. */
 const MOST_MISSIONS = 10;
+
+/** Requests whose tokens are added up. */
+const MOST_REQUEST_TOKENS = 20;
+
+/** Schedules whose latest reports are read; the latest enabled. */
+const MOST_SCHEDULES = 12;
 
 /** Names of the last days, oldest first. */
 export const days = (): string[] => lastDays(DAYS, new Date());
@@ -58,4 +75,70 @@ export function useRecentMissions(): { missions: UseQueryResult<Page<MissionSumm
     combine: (results) => results.flatMap(({ data }) => (data === undefined ? [] : [data])),
   });
   return { missions, shown };
+}
+
+/** The tokens that models used for the newest requests of the last days, each where they are read. */
+export function useRequestTokens(): { count: number; tokens: TokenUsage[] } {
+  const charter = useCharter();
+  const since = startOf(DAYS, new Date());
+  const entries = useRecentRequests().data?.entries ?? [];
+  const recent = entries.filter(({ created_at, state }) => created_at >= since && state !== "open").slice(0, MOST_REQUEST_TOKENS);
+  const tokens = useQueries({
+    queries: recent.map(({ request_id: id, updated_at }) => ({
+      // A request that changed has another key, so that its tokens are read again.
+      queryKey: ["request-tokens", id, updated_at],
+      queryFn: async () => tokensOf((await charter.get("/v1/requests/{id}", { params: { path: { id } } })) as RequestShown),
+    })),
+    combine: (results) => results.flatMap(({ data = [] }) => data),
+  });
+  return { count: recent.length, tokens };
+}
+
+/** The tokens of an answer, and of the run of a change. */
+export function tokensOf({ answer, result }: Pick<RequestShown, "answer" | "result">): TokenUsage[] {
+  const answered = answer !== null && "content" in answer ? answer.metadata?.tokens : undefined;
+  return [answered, result?.metadata?.tokens].flatMap((tokens) => tokens ?? []);
+}
+
+/** A schedule with its latest report. */
+export interface LatestReport {
+  schedule: EnabledSchedule;
+  occurrence: ScheduleOccurrence;
+}
+
+/** The latest report of each schedule; `isPending` until it is known whether there is one. */
+export function useLatestReports(): { reports: LatestReport[]; isPending: boolean } {
+  const charter = useCharter();
+  const schedules = useQuery({
+    queryKey: ["schedules", "recent"],
+    queryFn: () => charter.get("/v1/schedules", { params: { query: { limit: MOST_SCHEDULES } } }),
+  });
+  const latest = useQueries({
+    queries: (schedules.data?.entries ?? []).map((schedule) => ({
+      queryKey: ["schedules", "report", schedule.schedule_id, "latest or none"],
+      queryFn: async (): Promise<LatestReport | null> => {
+        const occurrence = await latestOf(() =>
+          charter.get("/v1/schedules/{id}/occurrences/{occurrence}", {
+            params: { path: { id: schedule.schedule_id, occurrence: "latest" } },
+          }),
+        );
+        return occurrence === null ? null : { schedule, occurrence };
+      },
+    })),
+    combine: (results) => ({
+      reports: results.flatMap(({ data }) => data ?? []),
+      isPending: results.some(({ isPending }) => isPending),
+    }),
+  });
+  return { reports: latest.reports, isPending: schedules.isPending || latest.isPending };
+}
+
+/** The latest occurrence with a report; null if no occurrence has one. */
+async function latestOf(read: () => Promise<ScheduleOccurrence>): Promise<ScheduleOccurrence | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof CharterError && error.status === 404) return null;
+    throw error;
+  }
 }
