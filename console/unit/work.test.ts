@@ -10,7 +10,8 @@ import { durationOf } from "~/parts/duration";
 import { causeOf } from "~/runs/cause-of";
 import { emptyLists, meaningOf } from "~/runs/empty-lists";
 import { spansOf } from "~/runs/spans";
-import { named } from "~/search/places";
+import { lookThrough } from "~/search/look-through";
+import { evidenceFilters, named, scopeOf } from "~/search/sources";
 
 describe("the last days", () => {
   it("end today, also over the end of a month", () => {
@@ -107,4 +108,45 @@ it("an id leads to what it names", () => {
   expect(named("ev_1").map(({ to }) => to)).toEqual(["/evidence/ev_1"]);
   expect(named("run the playbook")).toEqual([]);
   expect(named("run-1 and more")).toEqual([]);
+});
+
+describe("a search through a listing", () => {
+  const pages = (sizes: number[]) => {
+    const read: (string | undefined)[] = [];
+    const page = async (after: string | undefined) => {
+      read.push(after);
+      const at = Number(after ?? 0);
+      const next = at + 1 < sizes.length ? String(at + 1) : null;
+      return { entries: Array.from({ length: sizes[at] ?? 0 }, (_, entry) => `${at}.${entry}`), next };
+    };
+    return { read, page };
+  };
+
+  it("reads on until the listing ends, also over empty pages", async () => {
+    const { read, page } = pages([2, 0, 3]);
+    expect(await lookThrough(page, (entry) => entry.endsWith("2"))).toEqual({ found: ["2.2"], read: 5, isWhole: true });
+    expect(read).toEqual([undefined, "1", "2"]);
+  });
+
+  it("stops when there are enough hits", async () => {
+    const { read, page } = pages([9, 9]);
+    const { isWhole } = await lookThrough(page, () => true);
+    expect([isWhole, read.length]).toEqual([false, 1]);
+  });
+
+  it("stops at its bound, and names what was read", async () => {
+    const { page } = pages(Array.from({ length: 20 }, () => 200));
+    const reading = await lookThrough(page, () => false);
+    expect(reading).toEqual({ found: [], read: 1_000, isWhole: false });
+    expect(scopeOf(reading, "requests")).toBe("the newest 1,000 requests");
+    expect(scopeOf({ read: 12, isWhole: true }, "missions")).toBe("all 12 missions");
+  });
+
+  it("asks the server for evidence by run, report item, source and finding", () => {
+    const run = "run-01930000-0000-4000-8000-000000000001";
+    expect(evidenceFilters(run)).toEqual([{ run_id: run }]);
+    expect(evidenceFilters("ri_1")).toEqual([{ report_item_id: "ri_1" }]);
+    expect(evidenceFilters("aws.ec2")).toEqual([{ system: "aws.ec2" }, { finding_id: "aws.ec2" }]);
+    expect(evidenceFilters("two words")).toEqual([]);
+  });
 });

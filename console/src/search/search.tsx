@@ -6,11 +6,12 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
 import { EmptyState } from "~/parts/empty-state";
+import { Facts } from "~/parts/facts";
 import { Failure } from "~/parts/failure";
 import { PageHead } from "~/parts/page-head";
 import { SearchField } from "~/parts/search-field";
 import { Section } from "~/parts/section";
-import { foundIn, type Hit, PLACES } from "~/search/places";
+import { foundIn, type Hit, SOURCES } from "~/search/sources";
 import { useCharter } from "~/session/session";
 
 const route = getRouteApi("/search");
@@ -36,7 +37,7 @@ export function Search() {
         />
       </div>
       {q === undefined ? (
-        <EmptyState title="Type what you look for">
+        <EmptyState title="Type a word or an id">
           Words are compared with titles, texts and ids. The id of a run, request, approval or record leads straight there.
         </EmptyState>
       ) : (
@@ -49,12 +50,12 @@ export function Search() {
 function Found({ text }: { text: string }) {
   const charter = useCharter();
   const results = useQueries({
-    queries: PLACES.map((place) => ({
-      queryKey: ["search", place.name, text],
-      queryFn: () => foundIn(place, charter, text),
+    queries: SOURCES.map((source) => ({
+      queryKey: ["search", source.name, text],
+      queryFn: () => foundIn(source, charter, text),
     })),
   });
-  const hits = results.reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
+  const hits = results.reduce((sum, { data }) => sum + (data?.hits.length ?? 0), 0);
   const isReading = results.some(({ isPending }) => isPending);
   return (
     <>
@@ -62,15 +63,19 @@ function Found({ text }: { text: string }) {
         {isReading ? `${hits} found so far` : hits === 0 ? `Nothing has “${text}”` : `${hits} found`}
       </Text>
       <div className="sections">
-        {PLACES.map(({ name }, at) => {
-          const { data = [], error } = results[at] ?? {};
-          if (data.length === 0 && (error ?? null) === null) return null;
+        {SOURCES.map(({ name }, at) => {
+          const { data, error } = results[at] ?? {};
+          const found = data?.hits ?? [];
+          if (found.length === 0 && (error ?? null) === null) return null;
           return (
             <Section key={name} title={name}>
-              {(error ?? null) !== null ? <Failure error={error} /> : <Hits hits={data} label={name} />}
+              {(error ?? null) !== null ? <Failure error={error} /> : <Hits hits={found} label={name} />}
             </Section>
           );
         })}
+        <Section title="What was searched">
+          <Facts rows={SOURCES.map(({ name }, at) => [name, results[at]?.data?.searched])} />
+        </Section>
       </div>
     </>
   );
