@@ -83,7 +83,7 @@ CHARTER := target/debug/charter
 FETCH_MODEL := CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial/README.md
 
-.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured test-sign-in browser lighthouse docs tutorial check-deploy check-elasticsearch check-keycloak check-telemetry check-openapi check-pdf clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured test-sign-in browser lighthouse screenshots docs tutorial check-deploy check-elasticsearch check-keycloak check-telemetry check-openapi check-pdf clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -117,6 +117,7 @@ help:
 	@echo "make test-console test both over a real server, in the browser of make browser or the one that CHROMIUM names"
 	@echo "make test-sign-in sign in to the console at a real OpenID provider"
 	@echo "make lighthouse  measure the console's main screens with Lighthouse; reports in target/console/lighthouse"
+	@echo "make screenshots take the six screenshots of the documentation, into docs/screenshots"
 	@echo "make browser     unpack the headless Chromium that the console is tested in into target/console/browser"
 	@echo "make telemetry   install the types of OTLP that traces and metrics are tested with into target/telemetry-peers"
 
@@ -411,6 +412,11 @@ browser: $(BROWSER)/.ready
 lighthouse: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY) $(LIGHTHOUSE_READY)
 	cd console && CHARTER="$(CHARTER)" PATH="$(CURDIR)/$(WEB)/node/bin:$$PATH" \
 		node ../node_modules/.bin/playwright test --config lighthouse
+
+# No test: it writes pictures into the documentation, for a person to look at and commit.
+screenshots: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
+	cd console && CHARTER="$(CHARTER)" PATH="$(CURDIR)/$(WEB)/node/bin:$$PATH" \
+		node ../node_modules/.bin/playwright test --config screenshots
 
 model: $(MODELS)
 

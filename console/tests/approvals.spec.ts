@@ -138,6 +138,64 @@ test("a destructive list is approved by another person, who types the number of 
   }
 });
 
+test("an approval is handed on to the next group, and one out of turn can be rejected, not withdrawn", async ({ page }) => {
+  test.setTimeout(120_000);
+  const keys = { ann: "", bob: "", ruth: "" };
+  const config = [
+    '[[approvals.groups]]\nname = "on-call"\nusers = ["bob"]',
+    '[[approvals.groups]]\nname = "leads"\nusers = ["ruth"]\n',
+  ].join("\n");
+  const { url, server, stop } = await consoleOver({ config }, async (charter) => {
+    for (const user of ["ann", "bob", "ruth"] as const) {
+      const words = ["key", "--tenant", "acme", "create", user, "--role", "admin", "--user", user, "--output", "json"];
+      keys[user] = (JSON.parse(await charter(...words)) as { secret: string }).secret;
+    }
+  });
+  const api = apiOf(server.url, keys.ann);
+  try {
+    await api.post("/v1/packages", { files: files("0.1.0") });
+    const { run_id: run, plan_digest: digest } = await api.post<RunShown>("/v1/playbooks/yard.flush/runs", {
+      parameters: { tank: "t-1", permit: "P-7" },
+    });
+    await api.post(`/v1/runs/${run}/confirm`, { digest });
+    await until(api, run, "awaiting_approval");
+    const { approvals } = await api.get<RunShown>(`/v1/runs/${run}`);
+    const signIn = async (user: keyof typeof keys) => {
+      await page.goto(`${url}/approvals/${approvals[0]?.approval_id ?? ""}`);
+      await page.getByLabel("API key").fill(keys[user]);
+      await page.keyboard.press("Enter");
+      await expect(page.getByRole("heading", { name: "Your decision" })).toBeVisible();
+    };
+    const signOut = async () => {
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await expect(page.getByLabel("API key")).toBeVisible();
+    };
+    const approve = page.getByRole("button", { name: "Approve" });
+    await signIn("ruth");
+    await expect(page.getByText("It is the turn of the group on-call")).toBeVisible();
+    await expect(approve).toBeDisabled();
+    await expect(page.getByRole("button", { name: "Reject" })).toBeEnabled();
+    await expect(page.getByRole("button", { name: "Hand on to leads" })).toBeHidden();
+    await looksRight(page, "approval-out-of-turn");
+    await signOut();
+    await signIn("bob");
+    await page.getByRole("button", { name: "Hand on to leads" }).click();
+    await expect(page.getByText("It was handed on. You can still decide.")).toBeVisible();
+    await expect(page.getByRole("button", { name: "Hand on to leads" })).toBeHidden();
+    await looksRight(page, "approval-handed-on");
+    await signOut();
+    await signIn("ann");
+    await expect(page.getByRole("button", { name: "Withdraw" })).toBeEnabled();
+    await signOut();
+    await signIn("ruth");
+    await approve.click();
+    await expect(page.getByRole("heading", { name: /^Approved/ })).toBeVisible();
+    await until(api, run, "completed");
+  } finally {
+    await stop();
+  }
+});
+
 test("an interrupted call needs an approval, and an operator reports its output", async ({ page }) => {
   test.setTimeout(120_000);
   const vault = await silent();

@@ -5,11 +5,24 @@ import { expect, looksRight, type Page, test } from "./support";
 
 test.use({ viewport: { width: 390, height: 844 } });
 
+/** A schedule with a report. */
+const HOURLY = {
+  schedule_id: "yard.hourly",
+  title: "Tanks each hour",
+  when: { every_s: 3_600 },
+  run: { skill: "yard.levels" },
+  parameters: { site: "north" },
+};
+
 let work: AtWork & { stop: () => Promise<void> };
 
 test.beforeAll(async () => {
   test.setTimeout(240_000);
   work = await atWork();
+  await work.api.post("/v1/schedules", { schedule: HOURLY });
+  await work.api.post(`/v1/schedules/${HOURLY.schedule_id}/start`);
+  const latest = `/v1/schedules/${HOURLY.schedule_id}/occurrences/latest`;
+  await expect.poll(() => work.api.get(latest).then(() => true, () => false), { timeout: 60_000 }).toBe(true);
 });
 
 test.afterAll(async () => {
@@ -37,6 +50,11 @@ function screens(mission: string): [path: string, heading: string | RegExp][] {
     [`missions/${mission}`, "Which tanks are nearly full?"],
     [`missions/${mission}?tab=tasks`, "Which tanks are nearly full?"],
     ["playbooks", "Run a playbook"],
+    ["schedules", "Schedules"],
+    ["schedules/enable", "Enable a schedule"],
+    [`schedules/${HOURLY.schedule_id}`, HOURLY.title],
+    [`schedules/${HOURLY.schedule_id}/report`, `Report: ${HOURLY.title}`],
+    ["notifications", "Notifications"],
     ["playbooks/yard.flush", "Flush a tank"],
     ["catalogue/skill", "Skills"],
     ["catalogue/tool/yard.levels", /levels/],
@@ -66,11 +84,12 @@ test("no screen is wider than a telephone", async ({ page }) => {
   }
 });
 
-test("a telephone shows the overview, an approval and a run", async ({ page }) => {
+test("a telephone shows the overview, an approval, a run and a report", async ({ page }) => {
   for (const [path, name] of [
     ["", "phone-overview"],
     [`approvals/${work.approval}`, "phone-approval"],
     [`runs/${work.failed}`, "phone-run"],
+    [`schedules/${HOURLY.schedule_id}/report`, "phone-report"],
   ]) {
     await page.goto(`${work.url}/${path}`);
     await expect(page.getByLabel("Loading")).toHaveCount(0);

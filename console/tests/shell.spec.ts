@@ -9,6 +9,8 @@ const EMPTY = [
   ["packages", "No packages yet", "charter package register packages/aws-security"],
   ["lenses", "No lenses yet", "charter package register packages/aws-security"],
   ["graph", "The graph is empty", "charter package register packages/aws-security"],
+  ["schedules", "No schedule is enabled", "charter schedule enable"],
+  ["notifications", "No channels yet", "charter config schema"],
   ["keys", "No keys yet", "charter key create ci"],
 ] as const;
 

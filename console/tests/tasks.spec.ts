@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
+import type { RunShown } from "@charter/client";
 import type { Locator } from "@playwright/test";
 
 import { type AtWork, atWork, files, until } from "./at-work";
@@ -109,6 +110,7 @@ test("5: a run is found by a word", async ({ page }) => {
   await page.keyboard.type("yard.flush");
   await expect(page.getByRole("status").filter({ hasText: /^\d+ found$/ })).toBeVisible({ timeout: RUNS_MS });
   await expect(page.getByRole("list", { name: "Documents" })).toContainText("Flush a tank");
+  await expect(page.getByRole("region", { name: "What was searched" })).toContainText("all runs, by title");
   await looksRight(page, "search");
   await operator.click(page.getByRole("list", { name: "Runs" }).getByRole("link").first());
   await expect(page).toHaveURL(/\/runs\/run-/);
@@ -163,7 +165,7 @@ test("9: a mission is started", async ({ page }) => {
   await expect(page.getByRole("list", { name: "Phases" })).toBeVisible();
 });
 
-test("10: an earlier version of a package is compared and put in force again", async ({ page }) => {
+test("an earlier version of a package is compared and put in force again", async ({ page }) => {
   const operator = await Operator.at(page);
   await operator.click(page.getByRole("link", { name: "yard", exact: true }));
   const history = page.getByRole("region", { name: "What happened to it" });
@@ -203,3 +205,47 @@ test("a directory is checked, compared and registered", async ({ page }) => {
     await rm(folder, { recursive: true, force: true });
   }
 });
+
+test("10: the calls of a list are approved without an excluded one", async ({ page }) => {
+  await work.api.post("/v1/packages", { files: { ...files("0.4.0"), "playbooks/sweep.yaml": JSON.stringify(sweep()) } });
+  const { run_id: run, status, plan_digest: digest } = await work.api.post<RunShown>("/v1/playbooks/yard.sweep/runs", {
+    parameters: { tanks: ["t-4", "t-5", "t-6"] },
+  });
+  if (status === "awaiting_confirmation") await work.api.post(`/v1/runs/${run}/confirm`, { digest });
+  await until(work.api, run, "awaiting_approval");
+  const operator = await Operator.at(page);
+  await operator.click(page.getByRole("list", { name: "Decisions" }).getByRole("link", { name: "yard.drain (3 calls)" }));
+  await operator.click(page.getByRole("checkbox", { name: "step_1.2", exact: true }));
+  await looksRight(page, "approval-excluded");
+  await operator.click(page.getByRole("button", { name: "Approve 2 of 3 calls" }));
+  await expect(page.getByRole("heading", { name: /^Approved/ })).toBeVisible();
+  await until(work.api, run, "completed");
+  const steps = page.getByRole("list", { name: "Steps" });
+  await expect(steps.getByText("succeeded", { exact: true })).toHaveCount(2);
+  await expect(steps.getByRole("listitem").filter({ hasText: "skipped" })).toContainText("step_1.2");
+});
+
+/** A playbook that drains each tank of a list. */
+function sweep(): object {
+  const drain = JSON.parse(files("0.4.0")["playbooks/drain.yaml"] ?? "") as Record<string, unknown>;
+  return {
+    ...drain,
+    playbook_id: "yard.sweep",
+    name: "Sweep tanks",
+    trigger_conditions: ["sweep_is_wanted"],
+    examples: ["sweep the tanks of the yard"],
+    mandatory_parameters: [{ name: "tanks", type: "array", description: "The tanks", example: ["t-1"] }],
+    parameters_from_findings: undefined,
+    steps: [
+      {
+        step_id: "step_1",
+        name: "Drain",
+        type: "write",
+        tool_id: "yard.drain",
+        for_each: { items: "${user.tanks}" },
+        parameters: { tank: "${item}" },
+      },
+    ],
+    safety: { safety_class: "supervised" },
+  };
+}

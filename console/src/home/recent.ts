@@ -14,6 +14,7 @@ import {
 } from "@charter/client";
 import { useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
 
+import { tokensOf } from "~/home/tokens";
 import { lastDays, startOf } from "~/parts/by-day";
 import { useCharter } from "~/session/session";
 
@@ -92,12 +93,6 @@ export function useRequestTokens(): { count: number; tokens: TokenUsage[] } {
     combine: (results) => results.flatMap(({ data = [] }) => data),
   });
   return { count: recent.length, tokens };
-}
-
-/** The tokens of an answer, and of the run of a change. */
-export function tokensOf({ answer, result }: Pick<RequestShown, "answer" | "result">): TokenUsage[] {
-  const answered = answer !== null && "content" in answer ? answer.metadata?.tokens : undefined;
-  return [answered, result?.metadata?.tokens].flatMap((tokens) => tokens ?? []);
 }
 
 /** A schedule with its latest report. */
