@@ -1,4 +1,4 @@
-/** Colours, sizes and type. Text is at least 4.5 to 1 against what it stands on, in both schemes. */
+/** Colours, sizes and type. The contrast of text against its background is at least 4.5 to 1, in both schemes. */
 
 import {
   createTheme,
@@ -35,7 +35,7 @@ const dark: MantineColorsTuple = [
   "#0b0e11",
 ];
 
-/** What takes away or ends something. Mantine's reds, with darker ones where buttons are filled: white stands on those. */
+/** For actions that delete or end something: Mantine's reds, with darker ones for filled buttons, whose text is white. */
 const red: MantineColorsTuple = [
   "#fff5f5",
   "#ffe3e3",

@@ -1,6 +1,6 @@
 /**
  * A server over a simulated AWS account with good and bad resources, as `make quickstart` has it: what
- * stories about runs, approvals, evidence and missions are told with.
+ * stories about runs, approvals, evidence and missions use.
  */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -36,7 +36,7 @@ export interface Estate extends Console {
   remediation(parameters?: Record<string, unknown>): Promise<{ run: string; approval: string }>;
   /** Approves what a run waits for. */
   approve(run: string): Promise<void>;
-  /** Waits until a run stands where it is wanted. */
+  /** Waits until a run has a status. */
   settled(run: string, status: string): Promise<void>;
 }
 
@@ -132,8 +132,8 @@ async function remediation(api: Api, settled: Estate["settled"], parameters: Rec
 const SETTLES_MS = 90_000;
 
 async function until(api: Api, id: string, status: string): Promise<void> {
-  const stands = async () => (await api.get<Shown>(`/v1/runs/${id}`)).status;
-  await expect.poll(stands, { message: `where ${id} stands`, timeout: SETTLES_MS, intervals: [100] }).toBe(status);
+  const statusOf = async () => (await api.get<Shown>(`/v1/runs/${id}`)).status;
+  await expect.poll(statusOf, { message: `the status of ${id}`, timeout: SETTLES_MS, intervals: [100] }).toBe(status);
 }
 
 function saidBy(child: ChildProcess): Promise<string> {

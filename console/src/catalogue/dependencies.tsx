@@ -15,7 +15,7 @@ import { useCharter } from "~/session/session";
 
 const Chart = lazy(() => import("~/parts/chart").then(({ Chart }) => ({ default: Chart })));
 
-/** More nodes than this make no picture that anybody can read. */
+/** More nodes than this make no picture that is readable. */
 const MOST_DRAWN = 150;
 
 const route = getRouteApi("/catalogue/$kind/$id");

@@ -43,7 +43,7 @@ function OfKind({ kind: { kind, label, what } }: { kind: Kind }) {
   const { q: query, domain, status, package: brought } = search;
   const pages = usePages<Listed>(["catalogue", "list", kind, search], (after) =>
     charter.get("/v1/list/{kind}", {
-      params: { path: { kind }, query: { limit: PAGE, ...told({ query, domain, status, package: brought, after }) } },
+      params: { path: { kind }, query: { limit: PAGE, ...givenOf({ query, domain, status, package: brought, after }) } },
     }),
   );
   const domains = useQuery({
@@ -132,7 +132,7 @@ function OfKind({ kind: { kind, label, what } }: { kind: Kind }) {
 }
 
 /** What was chosen, without what was not. */
-function told<Chosen extends object>(chosen: Chosen): Partial<Chosen> {
+function givenOf<Chosen extends object>(chosen: Chosen): Partial<Chosen> {
   return Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined)) as Partial<Chosen>;
 }
 

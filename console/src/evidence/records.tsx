@@ -130,8 +130,8 @@ function NoRecords({ isFiltered, days, onChange }: { isFiltered: boolean; days: 
   }
   return (
     <EmptyState title="No evidence yet" command='charter ask "are any buckets public?" -p region=eu-west-1'>
-      A call of a tool that declares evidence leaves a record of what it answered. Records stand in a log whose head is
-      signed, so that anybody can check later that nothing was changed, removed or reordered.
+      A call of a tool that declares evidence leaves a record of what it answered. Records are in a log whose head is
+      signed: every reader can verify that nothing was changed, removed or reordered.
     </EmptyState>
   );
 }

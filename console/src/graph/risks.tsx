@@ -1,4 +1,4 @@
-/** Risks for which nobody registered a remedy. */
+/** Risks without a registered remedy. */
 
 import { Table } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";

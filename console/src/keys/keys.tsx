@@ -40,7 +40,7 @@ export function Keys() {
     <>
       <PageHead
         title="Keys"
-        lead="A key stands for a user of your tenant and says what that user may do. Charter keeps its hash only."
+        lead="A key belongs to a user of your tenant and has the rights of that user. Charter stores only its hash."
         actions={
           <Button size="xs" onClick={() => setDoing({ what: "make" })}>
             Make a key
@@ -55,8 +55,8 @@ export function Keys() {
         rowHeight={48}
         empty={
           <EmptyState title="No keys yet" command="charter key create ci --role operator --scope catalogue:write">
-            Without any key this server answers whoever uses its machine, and listens to nobody else. From the first key
-            on, everybody needs one: whoever uses this machine too.
+            Without keys, this server accepts only connections from its own machine. After the first key is created, every
+            caller needs a key, also on this machine.
           </EmptyState>
         }
       />
@@ -157,7 +157,7 @@ function Rotate({ shown, onClose, onMade }: { shown: KeyShown; onClose: () => vo
   });
   return (
     <Modal opened onClose={onClose} title={`Rotate ${shown.name}`}>
-      <Text mb="md">A new key with the same rights takes its place. The old one goes on for a while, so that whoever holds it can change over.</Text>
+      <Text mb="md">A new key with the same rights replaces it. The old key stays valid for a while, so that its users can change over.</Text>
       <NumberInput
         label="The old key lets in for"
         description="Hours; 0 ends it at once, 720 is the most."
@@ -189,8 +189,8 @@ function Revoke({ shown, onClose, onDone }: { shown: KeyShown; onClose: () => vo
   return (
     <Modal opened onClose={onClose} title={`Revoke ${shown.name}?`}>
       <Text>
-        It lets nobody in from the next request on, in every process. What was let in before goes on to its end. This
-        cannot be undone.
+        Every process rejects the key from the next request on. Requests that have started continue. This cannot be
+        undone.
       </Text>
       {revoke.error !== null && <Failure error={revoke.error} />}
       <Group mt="md" gap="sm">

@@ -91,7 +91,7 @@ function Form({ onMade }: { onMade: (key: NewKey) => void }) {
           />
           <TextInput
             label="User"
-            description="Whom it stands for; you when empty"
+            description="The user that it belongs to; you if empty"
             value={user}
             onChange={(event) => setUser(event.currentTarget.value)}
           />

@@ -1,4 +1,4 @@
-/** How the index of a lens stands, in a word. */
+/** The state of the index of a lens. */
 
 import type { LensShown } from "@charter/client";
 

@@ -11,7 +11,7 @@ import { oneAtATime } from "~/live/one-at-a-time";
 import { touchedBy } from "~/live/topics";
 import { useCharter } from "~/session/session";
 
-/** Where the stream stands. */
+/** The state of the stream. */
 export interface Link {
   state: LinkState;
   /** Why it is broken. */
@@ -20,7 +20,7 @@ export interface Link {
 
 const LinkContext = createContext<Link>({ state: "connecting", error: undefined });
 
-/** Where the stream of events stands. */
+/** The state of the stream of events. */
 export function useLink(): Link {
   return useContext(LinkContext);
 }
@@ -52,7 +52,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     let wasBroken = false;
     const onState = (state: LinkState, error?: CharterError) => {
       if (ended.signal.aborted) return;
-      // What happened meanwhile is told when the stream is taken up, unless it is too long ago.
+      // A resumed stream sends the events since then, unless they are too old.
       if (state === "open" && wasBroken) void queries.invalidateQueries();
       wasBroken = state === "broken" || (wasBroken && state === "connecting");
       setLink((last) => ({ state, error: error ?? (state === "open" ? undefined : last.error) }));

@@ -77,8 +77,8 @@ function NothingRemembered({ proposed }: { proposed: boolean }) {
   if (proposed) {
     return (
       <EmptyState title="Nothing waits for a word">
-        What an agent wants remembered, and what a user shares with the tenant, stands here until somebody accepts or
-        rejects it.
+        Memories that an agent proposes, and that a user shares with the tenant, are listed here until a person accepts or
+        rejects them.
       </EmptyState>
     );
   }

@@ -127,8 +127,8 @@ function Proposal({ versions }: { versions: MemoryShown[] }) {
     >
       <Difference
         label="What the proposal changes"
-        before={current?.memory === undefined ? "" : told(current.memory)}
-        after={told(proposed.memory)}
+        before={current?.memory === undefined ? "" : textOf(current.memory)}
+        after={textOf(proposed.memory)}
       />
       {decide.error !== null && <Failure error={decide.error} />}
       <Group mt="md" gap="sm">
@@ -144,7 +144,7 @@ function Proposal({ versions }: { versions: MemoryShown[] }) {
 }
 
 /** A memory as a text that can be compared. */
-function told(memory: NonNullable<MemoryShown["memory"]>): string {
+function textOf(memory: NonNullable<MemoryShown["memory"]>): string {
   const { title, content, tags, metadata } = memory;
   return `${title}\n\n${content}\n\nTags: ${tags.join(", ")}\nImportance: ${metadata?.importance ?? "not said"}\n`;
 }

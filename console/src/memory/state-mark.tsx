@@ -1,4 +1,4 @@
-/** Where a version of a memory stands. */
+/** The state of a version of a memory. */
 
 import type { MemoryShown } from "@charter/client";
 

@@ -27,7 +27,7 @@ export function Contradictions({ contradictions, cited }: { contradictions: Cont
   return (
     <Section
       title="Contradictions"
-      lead="The sources disagree. Each stands beside the others with what it rests on."
+      lead="The sources disagree. Each is shown with its evidence."
       actions={<Mark tone="warn">{contradictions.length}</Mark>}
     >
       {contradictions.map((contradiction) => (
@@ -78,7 +78,7 @@ function sourcesOf(description: string, refs: string[], cited: Cited): Source[] 
   });
 }
 
-/** What is in dispute stands before the colon; a result begins its lines on a thing with the thing. */
+/** The text before the colon names the subject of a dispute; lines of a result begin with their subject. */
 function thingOf(description: string): string {
   return description.split(": ")[0] ?? description;
 }

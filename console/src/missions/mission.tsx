@@ -1,4 +1,4 @@
-/** One mission: where it stands, its tasks, what it came to and proposes, and everything that it wrote. */
+/** One mission: its state, tasks, result, proposals and artifacts. */
 
 import type { MissionEvent, MissionShown } from "@charter/client";
 import { Anchor, Button, Modal, Progress, Tabs, Text, Textarea } from "@mantine/core";

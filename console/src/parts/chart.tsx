@@ -1,6 +1,6 @@
 /**
- * A graph, laid out from left to right. Beside the picture stands the same as a list, for screen readers
- * and for whoever would rather read it.
+ * A graph, laid out from left to right. Beside the picture is a list with the same content, for screen readers
+ * and for users who prefer a list.
  */
 
 import "@xyflow/react/dist/style.css";

@@ -4,7 +4,7 @@ import { Button, Group, Text, TextInput } from "@mantine/core";
 
 import { textOf } from "~/parts/search-params";
 
-/** Days as they stand behind the `?` of an address: `2026-03-01`. */
+/** Days in the query of an address: `2026-03-01`. */
 export interface Days {
   from?: string | undefined;
   until?: string | undefined;

@@ -58,7 +58,7 @@ function compared(before: string, after: string): Line[] {
   });
 }
 
-/** Leaves out what stayed, but for a few lines; `undefined` stands for what was left out. */
+/** Leaves out what stayed, but for a few lines; `undefined` marks a gap. */
 function folded(lines: Line[]): (Line | undefined)[] {
   const changed = lines.flatMap(({ sign }, at) => (sign === " " ? [] : [at]));
   const kept = new Set(

@@ -4,10 +4,10 @@ import type { ReactNode } from "react";
 
 /** Rows without a value are left out. */
 export function Facts({ rows }: { rows: [name: string, value: ReactNode][] }) {
-  const told = rows.filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false);
+  const present = rows.filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false);
   return (
     <dl className="facts">
-      {told.map(([name, value]) => (
+      {present.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>

@@ -3,7 +3,7 @@
 import { useReactFlow, useStore } from "@xyflow/react";
 import { useEffect, useRef } from "react";
 
-/** Stands inside the graph that it is about. */
+/** Has to be drawn inside its graph. */
 export function KeepsCentre() {
   const { getViewport, setViewport } = useReactFlow();
   const width = useStore((state) => state.width);

@@ -11,7 +11,7 @@ export interface Column<Row> {
   name: string;
   /** A track of a CSS grid, e.g. `minmax(12rem, 2fr)`. */
   width: string;
-  /** Numbers stand at the end. */
+  /** Numbers are aligned at the end. */
   align?: "start" | "end";
   cell: (row: Row) => ReactNode;
 }

@@ -1,8 +1,8 @@
-/** A word that says how something stands. The colour never says it alone. */
+/** A word for a status. The colour is never the only sign of it. */
 
 import type { ReactNode } from "react";
 
-/** How something stands. */
+/** The tone of a status. */
 export type Tone = "good" | "warn" | "bad" | "info" | "calm";
 
 export function Mark({ tone = "calm", children }: { tone?: Tone; children: ReactNode }) {

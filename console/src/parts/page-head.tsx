@@ -1,4 +1,4 @@
-/** The head of a screen: its title, what it is for, where it stands, what can be done. */
+/** The head of a screen: its title, lead, status and actions. */
 
 import { Breadcrumbs, Group, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";

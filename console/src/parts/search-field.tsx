@@ -1,4 +1,4 @@
-/** The search of a screen; `/` leads here. What is typed is told after a short rest. */
+/** The search of a screen; `/` leads here. A change is reported after a short pause. */
 
 import { Textarea, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";

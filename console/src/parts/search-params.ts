@@ -1,4 +1,4 @@
-/** Reading what stands behind the `?` of an address. What does not fit counts as absent. */
+/** Reads the query of an address. A value that does not fit counts as absent. */
 
 type Raw = Record<string, unknown>;
 

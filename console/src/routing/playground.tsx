@@ -38,7 +38,7 @@ export function Playground() {
     queryFn: () =>
       charter.get("/v1/route", {
         params: {
-          query: { query: q ?? "", top_k: CANDIDATES, ...(purpose === undefined ? {} : { purpose }), ...told(chosen) },
+          query: { query: q ?? "", top_k: CANDIDATES, ...(purpose === undefined ? {} : { purpose }), ...givenOf(chosen) },
         },
       }),
     enabled: q !== undefined,
@@ -48,7 +48,7 @@ export function Playground() {
     <>
       <PageHead
         title="Routing"
-        lead="Type what somebody would ask. You see where it goes and why; nothing is run, and nothing is kept."
+        lead="Type a question or request. The page shows its route and the reason. Nothing is run or stored."
       />
       <div className="toolbar">
         <SearchField
@@ -99,7 +99,7 @@ export function Playground() {
 type Chosen = Partial<Thresholds>;
 
 /** The thresholds that were chosen, without those that were not. */
-function told(chosen: Chosen): Chosen {
+function givenOf(chosen: Chosen): Chosen {
   return Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined));
 }
 
@@ -111,7 +111,7 @@ interface ShownProps {
 
 function Shown({ verdict, chosen, onChoose }: ShownProps) {
   const { tone, what } = MEANS[verdict.kind];
-  const isOther = Object.keys(told(chosen)).length > 0;
+  const isOther = Object.keys(givenOf(chosen)).length > 0;
   return (
     <div className="panes">
       <div className="sections">

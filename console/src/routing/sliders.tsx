@@ -6,7 +6,7 @@ import { useEffect, useId, useState } from "react";
 
 const SLIDERS: { name: keyof Thresholds; label: string; what: string }[] = [
   { name: "floor", label: "Floor", what: "Candidates with a lower score are dropped." },
-  { name: "narrow", label: "Narrow", what: "From this score on the best one may stand alone." },
+  { name: "narrow", label: "Narrow", what: "From this score on the best one is used alone." },
   { name: "margin", label: "Margin", what: "How far it has to lead the next one, in fused score." },
 ];
 

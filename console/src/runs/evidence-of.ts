@@ -2,7 +2,7 @@
 
 import type { Charter } from "@charter/client";
 
-/** A record, as far as whoever cites a step needs it. */
+/** The fields of a record that a citation needs. */
 export interface StepRecord {
   id: string;
   summary: string;

@@ -13,12 +13,12 @@ const PAGE = 1_000;
 /** New events are shown together this often, in milliseconds, so that a fast run does not stall the page. */
 const TOGETHER_MS = 120;
 
-/** Of which kind of subject the journal is. A mission's events say where the mission stands besides. */
+/** Of which kind of subject the journal is. A mission's events have the state of the mission too. */
 export type Journaled = "runs" | "missions";
 
 /**
  * The journal of a run or mission. Not under the key of a feature: the tenant's events do not make it
- * stale, its own stream brings what is new. `onStatus` is called when it came to stand elsewhere.
+ * stale, its own stream brings what is new. `onStatus` is called when the status changed.
  */
 export function useJournal<Event extends RunEventShown>(
   of: Journaled,

@@ -71,7 +71,7 @@ function byDagre(ids: string[], arrows: Arrow[]): Places {
   );
 }
 
-/** Each step stands a row below the lowest step that it waits for, near the middle of those. */
+/** Each step is a row below the lowest step that it waits for, near the middle of those. */
 function inRows(ids: string[], arrows: Arrow[]): Places {
   const before = new Map<string, string[]>();
   const after = new Map<string, string[]>();

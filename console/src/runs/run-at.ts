@@ -16,7 +16,7 @@ export interface RunThen {
   sources: Record<string, ValueSource>;
   /** In listed order, reversals last. */
   steps: StepShown[];
-  /** Steps whose writes may have happened, and nobody knows. */
+  /** Steps whose writes started and whose outcome is unknown. */
   in_doubt: string[];
 }
 
@@ -28,10 +28,10 @@ export interface RunAt {
   retry: () => void;
 }
 
-/** How long a state that nobody looks at is kept, in milliseconds: those of a large run are large. */
+/** How long a state that is not shown is kept, in milliseconds: states of large runs are large. */
 const KEPT_MS = 30_000;
 
-/** The run as it stood after event `at`, or as it stands. A call that another place makes idle is called off. */
+/** The state of the run after event `at`, or its present state. A call that another place makes idle is called off. */
 export function useRunAt(run: RunShown, at: number | undefined): RunAt {
   const charter = useCharter();
   const { data, error, refetch } = useQuery({

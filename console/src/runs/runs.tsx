@@ -105,8 +105,8 @@ function NoRuns({ isFiltered, days, onChange }: { isFiltered: boolean; days: Day
   }
   return (
     <EmptyState title="Nothing has run yet" command='charter ask "are any buckets public?" -p region=eu-west-1'>
-      A request that a skill answers starts a run. It is shown here with its steps as they happen, and stays, so that
-      everybody can see later what was called, with which arguments, and why it was allowed.
+      A request that a skill answers starts a run. It is listed here with its steps as they happen, and is kept: it
+      shows what was called, with which arguments, and why it was allowed.
     </EmptyState>
   );
 }

@@ -1,5 +1,5 @@
 /**
- * The steps of a run and how each stands. Places are worked out once for a graph; what changes as the run
+ * The steps of a run with their states. Places are worked out once for a graph; what changes as the run
  * goes on, or as it is scrubbed, is drawn anew without laying out again.
  */
 
@@ -141,7 +141,7 @@ const Step = memo(function Step({ data, selected }: NodeProps<Node<Drawn>>) {
 
 const KINDS = { step: Step };
 
-/** Where a large graph opens: its first row stands at the top, or the chosen step in the middle. */
+/** The initial view of a large graph: its first row is at the top, or the chosen step in the middle. */
 function opening(places: Places, chosen: string | undefined, width: number, height: number): Viewport {
   const place = chosen === undefined ? undefined : places.get(chosen);
   if (place !== undefined) return { x: width / 2 - place.x - WIDTH / 2, y: height / 2 - place.y - HEIGHT / 2, zoom: 1 };

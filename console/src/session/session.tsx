@@ -140,7 +140,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   }, [open]);
   useEffect(() => onRefusal(close), [close]);
   useLayoutEffect(() => {
-    // The page's own frame stands there until there is something else to see.
+    // The page's own frame is shown until the first screen is drawn.
     if (standing.at !== "asking") document.getElementById("frame")?.remove();
   }, [standing.at]);
 

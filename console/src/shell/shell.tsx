@@ -1,4 +1,4 @@
-/** What stands around every screen: header, navigation, the way to the content. */
+/** The frame of every screen: header, navigation, and a link to the content. */
 
 import {
   ActionIcon,

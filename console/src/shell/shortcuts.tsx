@@ -11,7 +11,7 @@ const ShortcutList = lazy(() => import("./shortcut-list"));
 /** How long `g` waits for its letter, in milliseconds. */
 const WAIT_MS = 1_500;
 
-/** Whether somebody is typing, so that letters are letters. */
+/** Whether the user is typing into a field: letters are no shortcuts then. */
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&

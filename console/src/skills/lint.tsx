@@ -15,7 +15,7 @@ export function LintFindings() {
   return (
     <Section
       title="Check of all skills"
-      lead="Select a skill on the left to read it. Here stands what is worth a look among all of them."
+      lead="Select a skill on the left to read it. This list has remarks on all skills."
     >
       <Loaded query={lint}>
         {({ findings }) =>

@@ -12,7 +12,7 @@ const PAGE = 1_000;
 
 /** One row: a skill at one of the places where it hangs. */
 export interface TreeRow {
-  /** The way to it from its root; a skill with two parents stands at two places. */
+  /** The path to it from its root. A skill with two parents has two. */
   path: string;
   skill: AgentSkillShown;
   level: number;

@@ -27,7 +27,7 @@ export async function isIncluded(index: number, size: number, leaf: Bytes, proof
     if (last === 0) return false;
     if (at % 2 === 1 || at === last) {
       hash = await nodeHash(sibling, hash);
-      // An inner node without a right sibling stands for itself, however many levels up.
+      // An inner node without a right sibling is its own parent, at every level.
       while (at % 2 === 0 && at !== 0) {
         at /= 2;
         last = Math.floor(last / 2);
