@@ -145,7 +145,7 @@ function Form({ approval, excluded }: Required<Props>) {
       )}
       {obstacle !== undefined && (
         <Text size="sm" mt="sm">
-          {obstacle === "requester" ? OWN_REQUEST : `It is the turn of the group ${approval.group ?? "of approvers"}: its members can approve. You can reject.`}
+          {obstacle === "requester" && approval.four_eyes ? OWN_REQUEST : turnOf(approval, obstacle)}
         </Text>
       )}
       {caller.data !== undefined && !isOperator(caller.data) && (
@@ -169,6 +169,11 @@ function Form({ approval, excluded }: Required<Props>) {
 
 const OWN_REQUEST =
   "You requested this, or your key and a requester's key have the same creator. Four eyes are required: another person has to approve it. You can withdraw it.";
+
+function turnOf({ group }: ApprovalEntry, obstacle: "requester" | "turn"): string {
+  const turn = group === undefined ? "Another group's turn comes first" : `It is the turn of the group ${group}`;
+  return `${turn}: its members can approve. You can ${obstacle === "requester" ? "withdraw" : "reject"} it.`;
+}
 
 function leadOf(inDoubt: boolean, calls: number): string {
   if (inDoubt) return IN_DOUBT;
