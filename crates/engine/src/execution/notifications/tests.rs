@@ -25,7 +25,9 @@ use charter_effects::channel::{
 };
 use charter_store::SharedStore;
 use charter_store::outbox::NewMessage;
-use charter_store::schedule::{OccurrenceAdded, OccurrenceRecord, ScheduleCause, ScheduleRecord};
+use charter_store::schedule::{
+    OccurrenceAdded, OccurrenceRecord, ScheduleCause, ScheduleRecord, ScheduleStored,
+};
 use charter_testkit::clock::SimulatedClock;
 use charter_testkit::watched_store::WatchedStore;
 use serde_json::{Value, json};
@@ -317,12 +319,20 @@ impl Rig {
             cause: ScheduleCause::Time,
             state: ScheduleState::Active,
             hook: None,
+            id_secret: "secret".to_owned(),
             enabled_at: now,
             next_at: None,
             version: 1,
         };
-        let put = self.store.put_schedule(&schedule, 10, Vec::new()).await;
-        assert!(put.unwrap());
+        let found = self
+            .store
+            .schedule(&schedule.tenant_id, &schedule.schedule_id);
+        let expected = found.await.unwrap().map(|found| found.version);
+        let put = self
+            .store
+            .put_schedule(&schedule, expected, 10, Vec::new())
+            .await;
+        assert_eq!(put.unwrap(), ScheduleStored::Stored);
         let one = OccurrenceRecord {
             tenant_id: schedule.tenant_id,
             schedule_id: schedule.schedule_id,
@@ -334,9 +344,10 @@ impl Rig {
             work: Some(json!({"request": REQUEST}).to_string()),
             note: None,
             report: Some(serde_json::to_string(report).unwrap()),
+            failing_since: None,
             updated_at: now,
         };
-        let added = self.store.add_occurrence(&one, 10).await.unwrap();
+        let added = self.store.add_occurrence(&one, 10, vec![]).await.unwrap();
         assert_eq!(added, OccurrenceAdded::Added);
     }
 
@@ -448,11 +459,14 @@ async fn an_approval_that_goes_to_the_next_group_is_announced() {
     assert_eq!(told.collect::<Vec<_>>(), expected);
 }
 
-/// A plan that reads and then writes.
+/// A plan of two writes. Whether the second one happens is decided after the first, so the plan is confirmed.
 async fn unconfirmed(rig: &Rig) -> RunView {
     let steps = json!([
-        {"id": "step-001", "tool": "doors.look", "parameters": {}},
-        {"id": "step-002", "tool": "doors.shut", "parameters": {}},
+        {"id": "step-001", "tool": "doors.shut", "parameters": {}},
+        {
+            "id": "step-002", "tool": "doors.shut", "parameters": {}, "dependencies": ["step-001"],
+            "condition": {"type": "expression", "expression": "true"},
+        },
     ]);
     let started = start_steps(&rig.rig, &steps).await;
     let run = started.run();
@@ -475,7 +489,8 @@ async fn a_plan_that_waits_for_a_confirmation_is_announced_once() {
     assert_eq!(content.topic, "confirmation.requested");
     let title = format!("Confirmation requested: {}", run.summary.title);
     assert_eq!(content.title, title);
-    assert_eq!(content.call.as_deref(), Some("doors.shut {}"));
+    let call = "doors.shut {}\ndoors.shut {}";
+    assert_eq!(content.call.as_deref(), Some(call));
     let run_id = &run.summary.run_id;
     let link = format!("https://charter.example.com/console/runs/{run_id}");
     assert_eq!(content.link.as_ref(), Some(&link));
