@@ -30,5 +30,19 @@ export function Started({ work }: { work: StartedWork }) {
   if ("run" in work) {
     return <Anchor underline="always" renderRoot={(props) => <Link to="/runs/$run" params={{ run: work.run }} {...props} />}>run</Anchor>;
   }
+  if ("runs" in work) {
+    return (
+      <>
+        {work.runs.map((run, at) => (
+          <span key={run}>
+            {at > 0 && ", "}
+            <Anchor underline="always" renderRoot={(props) => <Link to="/runs/$run" params={{ run }} {...props} />}>
+              run {at + 1}
+            </Anchor>
+          </span>
+        ))}
+      </>
+    );
+  }
   return <Anchor underline="always" renderRoot={(props) => <Link to="/missions/$mission" params={{ mission: work.mission }} {...props} />}>mission</Anchor>;
 }

@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Key, Ran, ids, request_of};
 use crate::packages::{Package, SKILL, TOOL_FILE, backups, global_backups, guardrail};
-use crate::playbooks::{
-    KEYS, decide, path_of, purge, purge_tool, settled, waiting_run_of,
-};
+use crate::playbooks::{KEYS, decide, path_of, purge, purge_tool, settled, waiting_run_of};
 use crate::service::Service;
 use crate::shared::Tenants;
 

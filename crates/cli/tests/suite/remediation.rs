@@ -208,7 +208,11 @@ fn is_complete(waiting: &Value, calls: &[Value]) {
     let mut events = waiting["events"].as_array().unwrap().iter();
     let read = events.find(|event| event["event"] == "step_succeeded");
     let groups = read.unwrap()["output"]["lockable_groups"].as_array();
-    let found: Vec<&Value> = groups.unwrap().iter().map(|group| &group["rules"]).collect();
+    let found: Vec<&Value> = groups
+        .unwrap()
+        .iter()
+        .map(|group| &group["rules"])
+        .collect();
     let listed = calls.iter().map(|call| &call["parameters"]["rules"]);
     let listed: Vec<&Value> = listed.collect();
     assert!(found.len() > 1);

@@ -138,9 +138,8 @@ fn is_known_write(step: &Step) -> bool {
     let mut templates = arguments.templates();
     step.entry.when.is_none()
         && step.entry.edges.iter().all(|edge| is_certain(edge.on))
-        && templates.all(|value| {
-            references(value).is_ok_and(|found| found.iter().all(is_parameter))
-        })
+        && templates
+            .all(|value| references(value).is_ok_and(|found| found.iter().all(is_parameter)))
 }
 
 #[cfg(test)]

@@ -10,7 +10,10 @@ use charter_testkit::http_stub::{HttpStub, Reply, Request};
 use crate::home::DEADLINE;
 
 /// The calls of EC2 that change a security group.
-const CHANGES: [&str; 2] = ["RevokeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"];
+const CHANGES: [&str; 2] = [
+    "RevokeSecurityGroupIngress",
+    "AuthorizeSecurityGroupIngress",
+];
 
 /// Headers of one connection, which are not forwarded.
 const OF_CONNECTION: [&str; 6] = [
@@ -150,7 +153,9 @@ fn forward(endpoint: &str, request: &Request) -> Reply {
             sent = sent.header(name, value);
         }
     }
-    let response = agent.run(sent.body(request.bytes.clone()).unwrap()).unwrap();
+    let response = agent
+        .run(sent.body(request.bytes.clone()).unwrap())
+        .unwrap();
     let status = response.status().as_u16();
     let kind = response.headers().get("content-type");
     let kind = kind.map_or("", |kind| kind.to_str().unwrap()).to_owned();

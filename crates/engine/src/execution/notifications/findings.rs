@@ -70,7 +70,11 @@ impl NotificationService {
             topic: topic.as_str().to_owned(),
             at,
             paragraphs: paragraphs(&named, omitted, events, change),
-            facts: report.clone().map(|report| ("Report", report)).into_iter().collect(),
+            facts: report
+                .clone()
+                .map(|report| ("Report", report))
+                .into_iter()
+                .collect(),
             call: None,
             decision: None,
             data: json!({

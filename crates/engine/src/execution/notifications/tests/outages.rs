@@ -138,7 +138,10 @@ async fn a_message_whose_content_cannot_be_made_fails_in_the_end() {
     let failed = rig.listed(Some("failed")).await.remove(0);
     assert!((20..40).contains(&failed.attempts), "{}", failed.attempts);
     let detail = failed.detail.unwrap();
-    assert!(detail.starts_with("its content could not be made"), "{detail}");
+    assert!(
+        detail.starts_with("its content could not be made"),
+        "{detail}"
+    );
 }
 
 /// An event that cannot be read is left out; storage that does not answer loses none.

@@ -209,7 +209,10 @@ async fn a_change_whose_writes_are_listed_first_is_decided_once() {
                 panic!("{asked:#?}");
             };
             assert_eq!(approval.call.parameters["gate"], "north");
-            assert_eq!(approval.plan_digest.as_ref(), Some(&asked.state.plan_digest));
+            assert_eq!(
+                approval.plan_digest.as_ref(),
+                Some(&asked.state.plan_digest)
+            );
             assert_eq!(rig.calls(), before);
             rig.approve("bob", approval).await.unwrap();
             let done = rig.met(&run, RunStatus::Completed).await;

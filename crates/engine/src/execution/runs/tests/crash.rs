@@ -408,12 +408,7 @@ fn b000_18_killed_at_any_point_each_remaining_write_of_a_list_happens_once() {
         "completed",
     ];
     let events = [&LISTED[..], &rest].concat();
-    let done = [
-        "write s2.1",
-        "write s2.3",
-        "undo undo_2.3",
-        "undo undo_2.1",
-    ];
+    let done = ["write s2.1", "write s2.3", "undo undo_2.3", "undo undo_2.1"];
     ends_as_if_uninterrupted(Variation::ListUndone, &events, &done);
 }
 

@@ -224,7 +224,10 @@ async fn writes_that_depend_on_earlier_writes_are_the_next_list() {
     let run = rig.start(&steps).await.summary.run_id;
 
     let first = rig.pending(&run, "step-002").await;
-    assert_eq!(calls(&first), json!([["step-002", "a+"], ["step-003", "b"]]));
+    assert_eq!(
+        calls(&first),
+        json!([["step-002", "a+"], ["step-003", "b"]])
+    );
     assert_eq!(rig.doors(), ["a"]);
     rig.approve(&first).await;
 
