@@ -178,7 +178,7 @@ impl Night {
 
     /// Bob approves the list without two groups, and the server that makes the calls is killed at one in the middle.
     /// The repeat of that call is decided alone. Returns the ended run, and the approved calls.
-    fn lock(
+    fn lock_groups(
         &self,
         (homes, servers): (&[Home], &mut Vec<Server>),
         run: &Value,
@@ -295,7 +295,7 @@ fn play(night: &Night, homes: &[Home], moment: KillMoment) {
     let run = night.propose(&servers[0].key("ann"), &before);
     assert_eq!(night.findings(), before);
 
-    let (done, locked) = night.lock((homes, &mut servers), &run, moment);
+    let (done, locked) = night.lock_groups((homes, &mut servers), &run, moment);
     assert_eq!(locked.len(), LISTED - EXCLUDED.len());
     let bob = servers[0].key("bob");
     night.check_exact(&bob, &done, &locked, "RevokeSecurityGroupIngress");
