@@ -15,7 +15,7 @@ use crate::finding::Finding;
 use crate::workspace::TextFile;
 
 /// Maximum number of tests that start their own server. Decrease it in the commit that makes tests share one.
-const MOST_STARTS: usize = 218;
+const MOST_STARTS: usize = 217;
 
 /// File with the limit.
 const BOUND: &str = "xtask/src/tidy/server_starts.rs";

@@ -6628,6 +6628,8 @@ class Approval(Wire):
     """Whether the approver must differ from the requesters."""
     list_: list[ExactCall] | None = Field(None, alias="list")
     """All calls to approve, in the order of the plan, if there are several."""
+    plan_digest: str | None = None
+    """The digest of the run's plan, if no person confirmed the plan: the approval is then also its confirmation."""
     requested_at: AwareDatetime
     """The time of the request."""
     requested_by: str
@@ -6696,6 +6698,8 @@ class ApprovalEntry(Wire):
     """The group of approvers whose turn it is; absent if every approver may decide."""
     list_: list[ExactCall] | None = Field(None, alias="list")
     """All calls to approve, in the order of the plan, if there are several."""
+    plan_digest: str | None = None
+    """The digest of the run's plan, if no person confirmed the plan: the approval is then also its confirmation."""
     requested_at: AwareDatetime
     """The time of the request."""
     requested_by: str
@@ -7117,6 +7121,11 @@ class JournalEvent(Wire):
     """The approval's id."""
     approval_expires_at: AwareDatetime | None = None
     """The time at which the approval for the attempt lapses; absent if none was needed."""
+    approves: bool | None = None
+    """
+    Whether the user may decide on approvals. The confirmation then also approves the calls that the plan
+    determines, where four eyes are off.
+    """
     askers: list[str] | None = None
     """
     Users that requested it besides `by`: the makers of the key that started it, and the requesters of the run that
@@ -7236,6 +7245,11 @@ class MissionEvent(Wire):
     """The approval's id."""
     approval_expires_at: AwareDatetime | None = None
     """The time at which the approval for the attempt lapses; absent if none was needed."""
+    approves: bool | None = None
+    """
+    Whether the user may decide on approvals. The confirmation then also approves the calls that the plan
+    determines, where four eyes are off.
+    """
     askers: list[str] | None = None
     """
     Users that requested it besides `by`: the makers of the key that started it, and the requesters of the run that
@@ -7428,6 +7442,11 @@ class RunEvent(Wire):
     """The approval's id."""
     approval_expires_at: AwareDatetime | None = None
     """The time at which the approval for the attempt lapses; absent if none was needed."""
+    approves: bool | None = None
+    """
+    Whether the user may decide on approvals. The confirmation then also approves the calls that the plan
+    determines, where four eyes are off.
+    """
     askers: list[str] | None = None
     """
     Users that requested it besides `by`: the makers of the key that started it, and the requesters of the run that
