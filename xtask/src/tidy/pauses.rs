@@ -19,10 +19,10 @@ const PAUSES: [(&str, usize); 13] = [
     ("crates/effects/src/mcp/tests/linked.rs", 1),
     ("crates/effects/tests/it/processes.rs", 1),
     ("crates/effects/tests/stampede.rs", 1),
+    ("crates/engine/src/engine/tests.rs", 1),
     ("crates/engine/src/execution/runs/tests/confined.rs", 1),
     ("crates/engine/src/execution/runs/tests/crash/play.rs", 1),
     ("crates/engine/src/missions/tests/proposals.rs", 1),
-    ("crates/engine/src/missions/tests/rig.rs", 1),
     ("crates/store-sql/tests/it/postgres/several.rs", 1),
     ("crates/store-sql/tests/it/postgres/standby.rs", 6),
 ];

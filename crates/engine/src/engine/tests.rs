@@ -279,3 +279,18 @@ pub(crate) async fn in_a_place<T>(engine: &Engine, work: impl Future<Output = T>
         .unwrap();
     done
 }
+
+/// Asks until there is an answer, for half a minute at most.
+pub(crate) async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let answer = async {
+        loop {
+            if let Some(answer) = ask().await {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), answer)
+        .await
+        .unwrap()
+}

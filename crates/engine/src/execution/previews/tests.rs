@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::engine::tests::eventually;
 use crate::execution::tests::{rested, rig_with, start};
 use crate::identity::caller::tests::person;
 use crate::{Mode, RunQuery};
@@ -141,16 +142,12 @@ async fn the_run_of_a_preview_whose_request_ended_is_aborted() {
         () = hanging.called.notified() => {}
     }
     let views = &rig.services.views;
-    let aborted = async {
-        loop {
-            let listed = views.list(&bob, RunQuery::default(), &page).await.unwrap();
-            let mut runs = listed.entries.iter();
-            if runs.any(|run| run.status == RunStatus::Aborted) {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
+    let aborted = eventually(async || {
+        let listed = views.list(&bob, RunQuery::default(), &page).await.unwrap();
+        let mut runs = listed.entries.iter();
+        runs.any(|run| run.status == RunStatus::Aborted)
+            .then_some(())
+    });
     // Sooner than the preview gives up by itself.
     tokio::time::timeout(PATIENCE / 2, aborted).await.unwrap();
 }

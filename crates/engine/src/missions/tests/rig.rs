@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use charter_contract::ids::MissionId;
@@ -14,12 +13,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::tests::{engine_at, open};
+use crate::engine::tests::{engine_at, eventually, open};
 use crate::identity::caller::tests::person;
 use crate::{Engine, MissionOrder, MissionView, Mode, Settings};
-
-/// How long a test waits for a mission.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The message with which the CRM refuses a change of a lead that has changed.
 const STALE: &str = "the lead has changed";
@@ -222,19 +218,6 @@ impl Rig {
         })
         .await
     }
-}
-
-/// Asks until there is an answer.
-pub(super) async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
-    let answer = async {
-        loop {
-            if let Some(answer) = ask().await {
-                return answer;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(TIMEOUT, answer).await.unwrap()
 }
 
 /// A mission of the package's type, answered by the models.

@@ -10,8 +10,9 @@ use charter_store::page::PageRequest;
 use serde_json::{Value, json};
 
 use super::payloads;
-use super::rig::{Rig, eventually, order, package};
+use super::rig::{Rig, order, package};
 use super::scripts::Script;
+use crate::engine::tests::eventually;
 use crate::identity::caller::tests::person;
 use crate::{
     ApprovalAnswer, ApprovalDecision, AssignmentSubmission, AssignmentView, Caller, EngineError,

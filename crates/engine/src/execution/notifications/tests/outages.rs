@@ -10,17 +10,12 @@ use uuid::Uuid;
 use super::faults::ReadFault;
 use super::*;
 use crate::NotificationView;
+use crate::engine::tests::eventually;
 
 impl Rig {
     /// Waits until a channel was sent so many messages.
     async fn received(&self, channel: &Label, count: usize) {
-        let arrived = async {
-            while self.count_of(channel) < count {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        let limit = Duration::from_secs(30);
-        tokio::time::timeout(limit, arrived).await.unwrap();
+        eventually(async || (self.count_of(channel) >= count).then_some(())).await;
     }
 
     fn count_of(&self, channel: &Label) -> usize {
