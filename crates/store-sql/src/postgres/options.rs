@@ -29,13 +29,14 @@ pub struct PostgresOptions {
     /// supports. `sslmode` is `disable`, `prefer` or `require`; the default for a server on another machine is
     /// `require`. A server with TLS needs a certificate for its name from one of `roots`.
     pub url: String,
-    /// Number of connections, at least one; further calls wait for one.
+    /// Number of connections, at least one. Further calls wait for one up to two seconds; beyond 16 waiting calls for
+    /// each connection they fail at once.
     pub connections: usize,
     /// Timeout of a statement, enforced by the server.
     pub statement_timeout: Duration,
     /// How long a statement may wait for a lock.
     pub lock_timeout: Duration,
-    /// Timeout of connecting, and of waiting for a free connection.
+    /// Timeout of connecting.
     pub connect_timeout: Duration,
     /// Trusted certificate authorities.
     pub roots: TrustedRoots,
