@@ -6,6 +6,7 @@
 //! is what only PostgreSQL has.
 
 mod address;
+mod appends;
 mod backup;
 mod connection;
 mod evidence;
@@ -38,6 +39,7 @@ pub use options::{PostgresOptions, StandbyOptions, TrustedRoots};
 use crate::store::{Access, SqlEngine, SqlStore};
 use crate::tx::Tx;
 use address::DatabaseAddress;
+use appends::GroupAppend;
 use connection::{RowScope, in_snapshot, in_transaction};
 use evidence::Gathering;
 use notices::Announcer;
@@ -64,6 +66,7 @@ pub struct PostgresEngine {
     /// The source of listings while its lag is small enough.
     standby: Option<Standby>,
     gathering: Gathering,
+    appends: GroupAppend,
     place: DatabaseAddress,
     announcer: Announcer,
     /// Whether pgvector is available for searches.
@@ -97,13 +100,16 @@ impl PostgresStore {
             connect: options.connect_timeout,
             wait: options.connect_timeout.min(MAX_WAIT),
         };
-        let extra = PoolLimits {
-            connections: EXTRA_CONNECTIONS,
+        let extra = |connections| PoolLimits {
+            connections,
             wait: options.connect_timeout,
             ..limits
         };
         let bounded = options.bounded(&config);
-        let in_time = pool(bounded.clone(), &tls, &place, extra)?;
+        let in_time = pool(bounded.clone(), &tls, &place, extra(EXTRA_CONNECTIONS))?;
+        let appending = options.appending(&config);
+        let appends = pool(appending, &tls, &place, extra(appends::WRITERS))?;
+        let appends = GroupAppend::new(appends, place.clone());
         let pool = self::pool(bounded, &tls, &place, limits)?;
         let standby = match &options.standby {
             Some(standby) => {
@@ -120,6 +126,7 @@ impl PostgresStore {
             in_time,
             standby,
             gathering: Gathering::default(),
+            appends,
             place,
             announcer,
             pgvector: pgvector == Pgvector::Used,
@@ -142,6 +149,7 @@ impl PostgresStore {
     pub fn close(&self) {
         self.engine.pool.close();
         self.engine.in_time.close();
+        self.engine.appends.close();
         if let Some(standby) = &self.engine.standby {
             standby.close();
         }

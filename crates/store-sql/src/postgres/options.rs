@@ -115,6 +115,14 @@ impl PostgresOptions {
         with_settings(config, &bounds)
     }
 
+    /// Configures the connections that write batches. Their statements read a few rows by their keys, and are planned
+    /// once: with the statistics of an empty database a plan could scan tables that grow later.
+    pub(super) fn appending(&self, config: &Config) -> Config {
+        let settings = "-c default_transaction_isolation=read\\ committed -c plan_cache_mode=force_generic_plan \
+                        -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+        with_settings(&self.bounded(config), settings)
+    }
+
     /// Configures migrations, which have no statement timeout.
     pub(super) fn unbounded(&self, config: &Config) -> Config {
         let settings =
