@@ -6,6 +6,7 @@
 
 mod read;
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -21,10 +22,16 @@ use charter_store::page::{Page, PageRequest};
 use crate::column;
 use crate::evidence_log::Log;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
-use crate::tx::{Tx, execute, params, row};
+use crate::tx::{SqlValue, Tx, execute, execute_many, params, row, row_each};
 
 const WHAT: &str = "evidence record";
 const READING: &str = "reading evidence";
+const ATTACHING: &str = "attaching evidence";
+
+/// Attaches a record, unless it is attached already.
+const ATTACH: &str =
+    "INSERT INTO evidence_attachment (tenant_id, evidence_id, target_kind, target_id, at)
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
 
 fn target<'a>(id: &str, attachment: &'a Attachment) -> Result<(&'static str, &'a str), StoreError> {
     attachment.target().ok_or_else(|| StoreError::Refused {
@@ -56,46 +63,53 @@ fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<SealedRecord, Stor
 }
 
 /// Writes records with their leaves, by the holder of the tenant's log.
-pub(crate) async fn add(
+pub(crate) async fn add<R: Borrow<EvidenceRecord> + Sync>(
     tx: &mut Tx<'_>,
     tenant: &TenantId,
-    records: &[EvidenceRecord],
+    records: &[R],
     log: &mut Log<'_>,
 ) -> Result<(), StoreError> {
+    let mut sealed = Vec::with_capacity(records.len());
+    let mut attachments = Vec::new();
     for record in records {
-        insert(tx, tenant, record, log).await?;
+        let record: &EvidenceRecord = record.borrow();
+        sealed.push((record, seal(tenant, record)?));
+        let at = column::micros(record.captured_at);
+        for attachment in &record.attached_to {
+            attachments.push(attachment_values(
+                tenant,
+                record.id.as_str(),
+                attachment,
+                at,
+            )?);
+        }
     }
-    Ok(())
+    insert(tx, tenant, &sealed).await?;
+    execute_many(ATTACHING, tx, ATTACH, &attachments).await?;
+    let entries = sealed.iter();
+    let entries: Vec<_> = entries
+        .map(|(record, sealed)| sealed.entry(record.id.clone()))
+        .collect();
+    log.append(tx, &entries).await
 }
 
 async fn insert(
     tx: &mut Tx<'_>,
     tenant: &TenantId,
-    record: &EvidenceRecord,
-    log: &mut Log<'_>,
+    sealed: &[(&EvidenceRecord, SealedRecord)],
 ) -> Result<(), StoreError> {
-    let id = record.id.as_str();
-    let sealed = seal(tenant, record)?;
-    let captured_at = column::micros(record.captured_at);
-    // The run that captured the record is the first one that it was attached to at its capture.
-    let mut attached = record.attached_to.iter();
-    let run = attached.find_map(|attachment| attachment.run_id.as_ref());
-    let submitter = record.receipt.as_ref();
-    let submitter = submitter.map_or("", |receipt| receipt.submitted_by.as_str());
-    let added = execute(
-        "writing evidence",
-        tx,
-        "INSERT INTO evidence
-         (tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body, payload,
-          payload_salt, user_id)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-                 coalesce(nullif((SELECT user_id FROM run WHERE tenant_id = $1 AND run_id = $10), ''), $11))
-         ON CONFLICT DO NOTHING",
-        params![
+    let mut rows = Vec::with_capacity(sealed.len());
+    for (record, sealed) in sealed {
+        // The run that captured the record is the first one that it was attached to at its capture.
+        let mut attached = record.attached_to.iter();
+        let run = attached.find_map(|attachment| attachment.run_id.as_ref());
+        let submitter = record.receipt.as_ref();
+        let submitter = submitter.map_or("", |receipt| receipt.submitted_by.as_str());
+        let values = params![
             tenant.as_str(),
-            id,
+            record.id.as_str(),
             record.evidence_type.as_str(),
-            captured_at,
+            column::micros(record.captured_at),
             record.source.system.as_str(),
             record.source.native_id.as_str(),
             &sealed.record,
@@ -103,39 +117,40 @@ async fn insert(
             sealed.salt.as_slice(),
             run.map(EvidenceRunId::as_str),
             submitter
-        ],
+        ];
+        rows.push(values.to_vec());
+    }
+    let added = row_each(
+        "writing evidence",
+        tx,
+        "INSERT INTO evidence
+         (tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body, payload,
+          payload_salt, user_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+                 coalesce(nullif((SELECT user_id FROM run WHERE tenant_id = $1 AND run_id = $10), ''), $11))
+         ON CONFLICT DO NOTHING RETURNING 1",
+        &rows,
+        |_| Ok(()),
     )
     .await?;
-    if added == 0 {
-        return Err(StoreError::AlreadyExists {
+    match sealed.iter().zip(added).find(|(_, added)| added.is_none()) {
+        Some(((record, _), _)) => Err(StoreError::AlreadyExists {
             what: WHAT,
-            id: id.to_owned(),
-        });
+            id: record.id.to_string(),
+        }),
+        None => Ok(()),
     }
-    for attachment in &record.attached_to {
-        attach(tx, tenant, id, attachment, captured_at).await?;
-    }
-    log.append(tx, &sealed.entry(record.id.clone())).await
 }
 
-/// Attaches a record; returns whether the attachment is new.
-async fn attach(
-    tx: &mut Tx<'_>,
-    tenant: &TenantId,
-    id: &str,
-    attachment: &Attachment,
+/// Returns the values of [`ATTACH`].
+fn attachment_values<'v>(
+    tenant: &'v TenantId,
+    id: &'v str,
+    attachment: &'v Attachment,
     at: i64,
-) -> Result<bool, StoreError> {
+) -> Result<Vec<SqlValue<'v>>, StoreError> {
     let (target_kind, target_id) = target(id, attachment)?;
-    let added = execute(
-        "attaching evidence",
-        tx,
-        "INSERT INTO evidence_attachment (tenant_id, evidence_id, target_kind, target_id, at)
-         VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
-        params![tenant.as_str(), id, target_kind, target_id, at],
-    )
-    .await?;
-    Ok(added > 0)
+    Ok(params![tenant.as_str(), id, target_kind, target_id, at].to_vec())
 }
 
 async fn attach_later(
@@ -152,14 +167,15 @@ async fn attach_later(
         what: WHAT,
         id: id.to_owned(),
     })?;
-    if attach(tx, tenant, id, attachment, column::micros(at)).await? {
+    let values = attachment_values(tenant, id, attachment, column::micros(at))?;
+    if execute(ATTACHING, tx, ATTACH, &values).await? > 0 {
         let entry = LogEntry::Attachment {
             evidence_id: evidence.clone(),
             attached_to: attachment.clone(),
             at,
         };
         let mut log = Log::hold(tx, tenant).await?;
-        log.append(tx, &entry).await?;
+        log.append(tx, &[entry]).await?;
     }
     Ok(())
 }
@@ -176,10 +192,8 @@ pub(crate) async fn put_together<E: SqlEngine>(
         .run(Access::Write, scope, values, |tx, (tenant, calls)| {
             Box::pin(async move {
                 let mut log = Log::hold(tx, tenant).await?;
-                for records in calls {
-                    add(tx, tenant, records, &mut log).await?;
-                }
-                Ok::<(), StoreError>(())
+                let records: Vec<_> = calls.iter().flat_map(|records| records.iter()).collect();
+                add(tx, tenant, &records, &mut log).await
             })
         })
         .await

@@ -37,10 +37,13 @@ pub(crate) struct Log<'t> {
 impl<'t> Log<'t> {
     pub(crate) async fn hold(tx: &mut Tx<'_>, tenant: &'t TenantId) -> Result<Self, StoreError> {
         let values = params![tenant.as_str()];
-        execute(APPENDING, tx, CREATE_LOG, values).await?;
         let lock = tx.dialect().for_update();
         let sql = format!("SELECT 1 FROM evidence_log WHERE tenant_id = $1{lock}");
-        row(READING, tx, &sql, values, |_| Ok(())).await?;
+        let exists = row(READING, tx, &sql, values, |_| Ok(())).await?;
+        if exists.is_none() {
+            execute(APPENDING, tx, CREATE_LOG, values).await?;
+            row(READING, tx, &sql, values, |_| Ok(())).await?;
+        }
         let size = size(tx, tenant).await?;
         let nodes = nodes(tx, tenant, tree::head(size).nodes()).await?;
         Ok(Self {
@@ -50,29 +53,36 @@ impl<'t> Log<'t> {
         })
     }
 
-    /// Appends the leaf of an entry.
+    /// Appends the leaves of entries.
     pub(crate) async fn append(
         &mut self,
         tx: &mut Tx<'_>,
-        entry: &LogEntry,
+        entries: &[LogEntry],
     ) -> Result<(), StoreError> {
-        let id = entry.evidence_id().as_str();
-        let leaf = entry.to_leaf().map_err(|error| StoreError::Refused {
-            what: WHAT,
-            id: id.to_owned(),
-            detail: error.to_string(),
-        })?;
-        let index = column::integer(WHAT, self.size)?;
-        execute(
+        let (mut leaves, mut made) = (Vec::with_capacity(entries.len()), Vec::new());
+        for entry in entries {
+            let id = entry.evidence_id().as_str();
+            let leaf = entry.to_leaf().map_err(|error| StoreError::Refused {
+                what: WHAT,
+                id: id.to_owned(),
+                detail: error.to_string(),
+            })?;
+            let hash = Hash::leaf(leaf.as_bytes());
+            let nodes = tree::append(self.size, hash, |id| found(&self.nodes, id))?;
+            let index = column::integer(WHAT, self.size)?;
+            leaves.push(params![self.tenant, index, id, leaf].to_vec());
+            self.size += 1;
+            self.nodes.extend(nodes.iter().copied());
+            made.extend(nodes);
+        }
+        execute_many(
             APPENDING,
             tx,
             "INSERT INTO evidence_leaf (tenant_id, leaf_index, evidence_id, leaf)
              VALUES ($1, $2, $3, $4)",
-            params![self.tenant, index, id, &leaf],
+            &leaves,
         )
         .await?;
-        let hash = Hash::leaf(leaf.as_bytes());
-        let made = tree::append(self.size, hash, |id| found(&self.nodes, id))?;
         let added = made.iter().map(|(id, hash)| {
             let index = column::integer(WHAT, id.index)?;
             Ok(params![self.tenant, i64::from(id.level), index, hash.0.as_slice()].to_vec())
@@ -84,10 +94,8 @@ impl<'t> Log<'t> {
              VALUES ($1, $2, $3, $4)",
             &added.collect::<Result<Vec<_>, StoreError>>()?,
         )
-        .await?;
-        self.size += 1;
-        self.nodes.extend(made);
-        Ok(())
+        .await
+        .map(|_| ())
     }
 }
 
@@ -266,7 +274,7 @@ async fn remove(
             evidence_id: id.clone(),
             at,
         };
-        log.append(tx, &entry).await?;
+        log.append(tx, &[entry]).await?;
         logs.insert(tenant.as_str(), log);
     }
     Ok(due.len())

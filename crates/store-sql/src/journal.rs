@@ -6,6 +6,7 @@ mod claim;
 mod create;
 mod listing;
 mod read;
+mod writer;
 
 use async_trait::async_trait;
 use charter_contract::ids::{RunId, TenantId};
@@ -22,11 +23,13 @@ use charter_store::page::{Page, PageRequest};
 
 use crate::column;
 use crate::row::field;
-use crate::store::{Access, RowScope, SqlEngine, SqlStore};
+use crate::store::{Access, RowScope, SqlStore};
 use crate::tx::{Tx, execute, execute_many, params, rows};
 
-pub(crate) use create::create;
+pub(crate) use append::{RunHead, check_state, is_chained};
+pub(crate) use create::{check_chain, create};
 pub(crate) use read::{RECORD, events, one, record};
+pub(crate) use writer::{JournalWriter, append_alone, create_alone};
 
 const LISTING: &str = "listing runs";
 const READING: &str = "reading a run";
@@ -60,7 +63,7 @@ async fn sweep(tx: &mut Tx<'_>, before: i64, limit: i64) -> Result<u64, StoreErr
 }
 
 #[async_trait]
-impl<E: SqlEngine> Journal for SqlStore<E> {
+impl<E: JournalWriter> Journal for SqlStore<E> {
     async fn create_run(
         &self,
         run: &RunRecord,
@@ -86,27 +89,15 @@ impl<E: SqlEngine> Journal for SqlStore<E> {
     }
 
     async fn create_held_run(&self, new: NewLeasedRun) -> Result<Lease, StoreError> {
-        let (tenant, count) = (new.run.tenant_id.clone(), new.messages.len());
-        let scope = RowScope::Tenant(&tenant);
-        let lease = self
-            .engine
-            .run(Access::Write, scope, new, |tx, new| {
-                Box::pin(create::held(tx, new))
-            })
-            .await?;
+        let count = new.messages.len();
+        let lease = self.engine.create(new).await?;
         self.engine.announce(count);
         Ok(lease)
     }
 
     async fn append(&self, request: Append) -> Result<u64, StoreError> {
-        let (tenant, count) = (request.tenant_id.clone(), request.messages.len());
-        let scope = RowScope::Tenant(&tenant);
-        let version = self
-            .engine
-            .run(Access::Write, scope, [request], |tx, requests| {
-                Box::pin(async move { append::append(tx, requests).await?.remove(0) })
-            })
-            .await?;
+        let count = request.messages.len();
+        let version = self.engine.append(request).await?;
         self.engine.announce(count);
         Ok(version)
     }

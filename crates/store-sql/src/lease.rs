@@ -20,6 +20,18 @@ fn fence(row: &dyn Columns) -> Result<Fence, StoreError> {
     column::parse_integer("fence", field(row, 0)?).map(Fence)
 }
 
+/// Refuses a fence that is not the current one.
+pub(crate) fn check_fence(resource: &str, held: Fence, current: Fence) -> Result<(), StoreError> {
+    if current == held {
+        return Ok(());
+    }
+    Err(StoreError::FencedOff {
+        resource: resource.to_owned(),
+        held: held.0,
+        current: current.0,
+    })
+}
+
 /// Locks the leases of resources in this order until the transaction ends. Refuses each fence that is not the current
 /// one; the current fence of a resource that was never leased is 0.
 pub(crate) async fn check_fences(
@@ -50,15 +62,7 @@ pub(crate) async fn check_fences(
         .iter()
         .zip(fences)
         .map(|((resource, held), current)| {
-            let current = current.unwrap_or(Fence(0));
-            if current == *held {
-                return Ok(());
-            }
-            Err(StoreError::FencedOff {
-                resource: (*resource).to_owned(),
-                held: held.0,
-                current: current.0,
-            })
+            check_fence(resource, *held, current.unwrap_or(Fence(0)))
         });
     Ok(checked.collect())
 }

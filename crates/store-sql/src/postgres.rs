@@ -6,6 +6,7 @@
 //! is what only PostgreSQL has.
 
 mod address;
+mod appends;
 mod backup;
 mod connection;
 mod evidence;
@@ -20,8 +21,12 @@ mod schema;
 mod standby;
 mod tls;
 
+use std::time::Duration;
+
 use charter_store::StoreError;
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+};
 use futures_util::future::BoxFuture;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -34,14 +39,21 @@ pub use options::{PostgresOptions, StandbyOptions, TrustedRoots};
 use crate::store::{Access, SqlEngine, SqlStore};
 use crate::tx::Tx;
 use address::DatabaseAddress;
+use appends::GroupAppend;
 use connection::{RowScope, in_snapshot, in_transaction};
 use evidence::Gathering;
 use notices::Announcer;
 use schema::Pgvector;
 use standby::Standby;
 
-/// Connections beside those of the options: one for renewals, one for claims.
+/// Connections for time-critical statements, beside those of the options: one for renewals, one for claims.
 const EXTRA_CONNECTIONS: usize = 2;
+
+/// Longest wait for a free connection, except for time-critical statements.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+
+/// Most calls that wait for each connection of the pool.
+const WAITING_PER_CONNECTION: usize = 16;
 
 /// An open database. Implements every trait of `charter-store`.
 pub type PostgresStore = SqlStore<PostgresEngine>;
@@ -54,6 +66,7 @@ pub struct PostgresEngine {
     /// The source of listings while its lag is small enough.
     standby: Option<Standby>,
     gathering: Gathering,
+    appends: GroupAppend,
     place: DatabaseAddress,
     announcer: Announcer,
     /// Whether pgvector is available for searches.
@@ -82,15 +95,28 @@ impl PostgresStore {
         let tls = tls::connector(options)?;
         let pgvector = schema::migrate(&options.unbounded(&config), &tls, &place).await?;
         let announcer = Announcer::start(options.bounded(&config), tls.clone());
-        let connections = options.connections.max(1);
-        let in_time = pool(options, &config, &tls, &place, EXTRA_CONNECTIONS)?;
-        let pool = self::pool(options, &config, &tls, &place, connections)?;
+        let limits = PoolLimits {
+            connections: options.connections.max(1),
+            connect: options.connect_timeout,
+            wait: options.connect_timeout.min(MAX_WAIT),
+        };
+        let extra = |connections| PoolLimits {
+            connections,
+            wait: options.connect_timeout,
+            ..limits
+        };
+        let bounded = options.bounded(&config);
+        let in_time = pool(bounded.clone(), &tls, &place, extra(EXTRA_CONNECTIONS))?;
+        let appending = options.appending(&config);
+        let appends = pool(appending, &tls, &place, extra(appends::WRITERS))?;
+        let appends = GroupAppend::new(appends, place.clone());
+        let pool = self::pool(bounded, &tls, &place, limits)?;
         let standby = match &options.standby {
             Some(standby) => {
                 let options = options.of_standby(standby);
                 let config = options.parse()?;
                 let place = DatabaseAddress::of(&config);
-                let reads = self::pool(&options, &config, &tls, &place, connections)?;
+                let reads = self::pool(options.bounded(&config), &tls, &place, limits)?;
                 Some(Standby::follow(pool.clone(), reads, standby.may_lag))
             }
             None => None,
@@ -100,6 +126,7 @@ impl PostgresStore {
             in_time,
             standby,
             gathering: Gathering::default(),
+            appends,
             place,
             announcer,
             pgvector: pgvector == Pgvector::Used,
@@ -122,6 +149,7 @@ impl PostgresStore {
     pub fn close(&self) {
         self.engine.pool.close();
         self.engine.in_time.close();
+        self.engine.appends.close();
         if let Some(standby) = &self.engine.standby {
             standby.close();
         }
@@ -136,8 +164,15 @@ impl PostgresEngine {
     }
 
     async fn client_of(&self, pool: &Pool, scope: RowScope<'_>) -> Result<Object, StoreError> {
+        let pooled = pool.status();
+        if pooled.waiting >= pooled.max_size * WAITING_PER_CONNECTION && !pool.is_closed() {
+            return Err(address::no_connection(pooled.waiting));
+        }
         let client = pool.get().await;
-        let client = client.map_err(|error| self.place.of_pool(error))?;
+        let client = client.map_err(|error| match error {
+            PoolError::Timeout(TimeoutType::Wait) => address::no_connection(pool.status().waiting),
+            error => self.place.of_pool(error),
+        })?;
         scope.bound(&client);
         Ok(client)
     }
@@ -197,21 +232,31 @@ impl SqlEngine for PostgresEngine {
     }
 }
 
+/// Limits of a pool.
+#[derive(Debug, Clone, Copy)]
+struct PoolLimits {
+    /// Number of connections.
+    connections: usize,
+    /// Timeout of connecting.
+    connect: Duration,
+    /// Timeout of waiting for a free connection.
+    wait: Duration,
+}
+
 fn pool(
-    options: &PostgresOptions,
-    config: &Config,
+    config: Config,
     tls: &MakeRustlsConnect,
     place: &DatabaseAddress,
-    connections: usize,
+    limits: PoolLimits,
 ) -> Result<Pool, StoreError> {
     let manager = ManagerConfig {
         recycling_method: RecyclingMethod::Fast,
     };
-    let manager = Manager::from_config(options.bounded(config), tls.clone(), manager);
+    let manager = Manager::from_config(config, tls.clone(), manager);
     Pool::builder(manager)
-        .max_size(connections)
-        .wait_timeout(Some(options.connect_timeout))
-        .create_timeout(Some(options.connect_timeout))
+        .max_size(limits.connections)
+        .wait_timeout(Some(limits.wait))
+        .create_timeout(Some(limits.connect))
         .runtime(Runtime::Tokio1)
         .build()
         .map_err(|source| place.failed("creating the connection pool", source))

@@ -25,6 +25,7 @@ pub use schema::PendingMigration;
 
 use crate::evidence::EvidenceWriter;
 use crate::failure::sqlite::{DATABASE, during};
+use crate::journal::JournalWriter;
 use crate::lease;
 use crate::lock::DirectoryLock;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
@@ -161,6 +162,8 @@ impl SqliteStore {
 }
 
 impl EvidenceWriter for SqliteEngine {}
+
+impl JournalWriter for SqliteEngine {}
 
 impl VectorSearch for SqliteEngine {}
 

@@ -26,8 +26,9 @@ use serde_json::json;
 
 use crate::agent_skills::everything_changed;
 use crate::column;
+use crate::journal::JournalWriter;
 use crate::row::field;
-use crate::store::{Access, RowScope, SqlEngine, SqlStore};
+use crate::store::{Access, RowScope, SqlStore};
 use crate::tx::{Dialect, Tx, execute, params, row, rows};
 use crate::{evidence_log, outbox};
 
@@ -179,7 +180,7 @@ async fn erase(tx: &mut Tx<'_>, tenant: &TenantId, at: Timestamp) -> Result<Eras
 }
 
 #[async_trait]
-impl<E: SqlEngine> Tenants for SqlStore<E> {
+impl<E: JournalWriter> Tenants for SqlStore<E> {
     async fn rows_of_tenant(&self, tenant: &TenantId) -> Result<RowCounts, StoreError> {
         let scope = RowScope::Tenant(tenant);
         let (rows, _kept) = self

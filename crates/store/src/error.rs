@@ -113,6 +113,14 @@ pub enum StoreError {
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
+    /// Too many calls wait for the engine. Nothing was read or written.
+    #[error("storage is busy: {waiting} calls wait for {what}")]
+    Overloaded {
+        /// What they wait for, e.g. `a connection`.
+        what: &'static str,
+        /// Number of waiting calls.
+        waiting: u64,
+    },
     /// The engine is shutting down and accepts no more calls.
     #[error("the store is closed")]
     Closed,
@@ -130,7 +138,10 @@ impl StoreError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::VersionConflict { .. } | Self::Full { .. } | Self::Engine { .. } => true,
+            Self::VersionConflict { .. }
+            | Self::Full { .. }
+            | Self::Engine { .. }
+            | Self::Overloaded { .. } => true,
             Self::AlreadyExists { .. }
             | Self::NotFound { .. }
             | Self::FencedOff { .. }

@@ -301,6 +301,10 @@ impl From<StoreError> for EngineError {
             | StoreError::NewerSchema { .. }
             | StoreError::EarlierLayout { .. }
             | StoreError::Engine { .. } => (ErrorCode::Internal, "storage failed".to_owned()),
+            StoreError::Overloaded { what, waiting } => (
+                ErrorCode::Overloaded,
+                format!("storage is busy: {waiting} calls wait for {what}"),
+            ),
             StoreError::Closed => (
                 ErrorCode::Unavailable,
                 "the server is shutting down".to_owned(),

@@ -14,10 +14,10 @@ use crate::tx::{Tx, execute, execute_many, params, row_each};
 use crate::{approval, column, lease, outbox};
 
 /// The state of a run that a write is checked against.
-struct RunHead {
-    version: u64,
-    phase: RunPhase,
-    last_hash: EventHash,
+pub(crate) struct RunHead {
+    pub(crate) version: u64,
+    pub(crate) phase: RunPhase,
+    pub(crate) last_hash: EventHash,
 }
 
 /// Reads `version, phase, last_hash`.
@@ -97,6 +97,22 @@ fn check<'a>(head: &RunHead, append: &'a Append) -> Result<Accepted<'a>, StoreEr
         version: head.version + append.events.len() as u64,
         last_hash: check_chain(run, head.version, head.last_hash, &append.events)?,
         newest,
+    })
+}
+
+/// Returns the version of a run after an append, as far as its state decides.
+///
+/// # Errors
+/// As for an append, except those of leases, approvals and artifacts.
+pub(crate) fn check_state(head: &RunHead, append: &Append) -> Result<u64, StoreError> {
+    check(head, append).map(|accepted| accepted.version)
+}
+
+/// Returns whether the later events of an append chain from its first one.
+pub(crate) fn is_chained(append: &Append) -> bool {
+    append.events.split_first().is_none_or(|(first, later)| {
+        let version = append.expected.saturating_add(1);
+        check_chain(&append.run_id, version, first.hash, later).is_ok()
     })
 }
 

@@ -14,7 +14,7 @@ use crate::tx::{SqlValue, Tx, execute, execute_many, params};
 use crate::{approval, column, lease, outbox};
 
 /// Checks that events chain from `previous`; returns the last hash.
-pub(super) fn check_chain(
+pub(crate) fn check_chain(
     run: &RunId,
     version: u64,
     previous: EventHash,

@@ -65,6 +65,14 @@ impl DatabaseAddress {
     }
 }
 
+/// Returns the error of a call that got no connection because others use them.
+pub(super) fn no_connection(waiting: usize) -> StoreError {
+    StoreError::Overloaded {
+        what: "a connection to the database",
+        waiting: waiting as u64,
+    }
+}
+
 /// A cause with its database.
 #[derive(Debug)]
 struct WithDatabase {

@@ -29,13 +29,14 @@ pub struct PostgresOptions {
     /// supports. `sslmode` is `disable`, `prefer` or `require`; the default for a server on another machine is
     /// `require`. A server with TLS needs a certificate for its name from one of `roots`.
     pub url: String,
-    /// Number of connections, at least one; further calls wait for one.
+    /// Number of connections, at least one. Further calls wait for one up to two seconds; beyond 16 waiting calls for
+    /// each connection they fail at once.
     pub connections: usize,
     /// Timeout of a statement, enforced by the server.
     pub statement_timeout: Duration,
     /// How long a statement may wait for a lock.
     pub lock_timeout: Duration,
-    /// Timeout of connecting, and of waiting for a free connection.
+    /// Timeout of connecting.
     pub connect_timeout: Duration,
     /// Trusted certificate authorities.
     pub roots: TrustedRoots,
@@ -112,6 +113,14 @@ impl PostgresOptions {
             self.statement_timeout.as_millis(),
         );
         with_settings(config, &bounds)
+    }
+
+    /// Configures the connections that write batches. Their statements read a few rows by their keys, and are planned
+    /// once: with the statistics of an empty database a plan could scan tables that grow later.
+    pub(super) fn appending(&self, config: &Config) -> Config {
+        let settings = "-c default_transaction_isolation=read\\ committed -c plan_cache_mode=force_generic_plan \
+                        -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+        with_settings(&self.bounded(config), settings)
     }
 
     /// Configures migrations, which have no statement timeout.

@@ -1,6 +1,7 @@
 //! Storage on a real PostgreSQL server: the contract of every engine, and the interaction of several processes on one
 //! database.
 
+mod batches;
 pub(crate) mod database;
 mod distribution;
 mod filled;

@@ -586,6 +586,226 @@ CREATE TABLE outbox_numbers (
 );
 INSERT INTO outbox_numbers (only_row, last) VALUES (1, 0);
 
+-- Group append: PostgreSQL only --------------------------------------------------------------------
+--
+-- Functions that write for several runs of one tenant in one statement. Their array parameters are lists, with an entry
+-- for each run. A parameter that ends in `_of` has, for each entry of the lists after it, the position of its run, from
+-- 1. They run with the caller's rights, and restrict the transaction to the tenant's rows.
+
+-- Appends to journals. Returns for each run whether its append was written, and the state that decided: NULL for a run
+-- that does not exist or that another transaction has locked. A refused append writes nothing. `first_*` are the first
+-- event of each append, NULL for an append without events; `is_chained` is whether the later ones chain from it.
+CREATE FUNCTION charter_append(
+    of_tenant text,
+    runs text[], expected_versions bigint[], held_fences bigint[],
+    new_versions bigint[], new_hashes bytea[], new_times bigint[],
+    new_statuses text[], new_phases text[], new_wakes bigint[], is_released boolean[], is_chained boolean[],
+    first_times bigint[], first_hashes bytea[], first_payloads text[],
+    event_of bigint[], event_runs text[], event_sequences bigint[], event_times bigint[],
+    event_hashes bytea[], event_payloads text[],
+    asked_of bigint[], asked_runs text[], asked_ids text[], asked_states text[],
+    asked_times bigint[], asked_ends bigint[], asked_bodies text[],
+    moved_of bigint[], moved_runs text[], moved_ids text[], moved_from text[], moved_to text[], moved_bodies text[],
+    awaited_of bigint[], awaited_runs text[], awaited_ids text[],
+    message_of bigint[], message_tenants text[], message_topics text[], message_times bigint[],
+    message_payloads text[], message_users text[],
+    OUT is_written boolean[],
+    OUT found_versions bigint[], OUT found_phases text[], OUT found_hashes bytea[], OUT found_fences bigint[]
+) LANGUAGE plpgsql AS $$
+DECLARE
+    locked_runs text[];
+    refused bigint[];
+    changed bigint;
+BEGIN
+    IF of_tenant IN ('', '*') THEN
+        RAISE EXCEPTION 'an append names its tenant' USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    PERFORM set_config('charter.tenant', of_tenant, true);
+
+    -- In one order, runs before leases, as every writer of runs.
+    SELECT coalesce(array_agg(free.run_id), '{}') INTO locked_runs
+    FROM (SELECT run.run_id FROM unnest(runs) AS one (run_id)
+          JOIN run ON run.tenant_id = of_tenant AND run.run_id = one.run_id
+          ORDER BY run.run_id FOR UPDATE OF run SKIP LOCKED) AS free;
+    -- A row that does not exist cannot be locked.
+    IF 0 = ANY (held_fences) THEN
+        INSERT INTO lease (resource, holder, fence, expires_at)
+        SELECT one.run_id, NULL, 0, 0 FROM unnest(runs, held_fences) AS one (run_id, held)
+        WHERE one.held = 0 AND one.run_id = ANY (locked_runs)
+        ORDER BY one.run_id COLLATE "C" ON CONFLICT DO NOTHING;
+    END IF;
+    PERFORM 1 FROM lease WHERE lease.resource = ANY (locked_runs) ORDER BY lease.resource FOR UPDATE;
+
+    SELECT array_agg(run.version ORDER BY one.nth), array_agg(run.phase ORDER BY one.nth),
+           array_agg(run.last_hash ORDER BY one.nth), array_agg(coalesce(lease.fence, 0) ORDER BY one.nth),
+           array_agg(coalesce(
+               coalesce(lease.fence, 0) = one.held AND run.version = one.expected AND run.phase <> 'finished'
+               AND one.chained
+               AND one.hash = sha256(run.last_hash || int8send(one.expected + 1) || convert_to(one.payload, 'UTF8')),
+               false) ORDER BY one.nth)
+    INTO found_versions, found_phases, found_hashes, found_fences, is_written
+    FROM unnest(runs, expected_versions, held_fences, is_chained, first_hashes, first_payloads)
+         WITH ORDINALITY AS one (run_id, expected, held, chained, hash, payload, nth)
+    LEFT JOIN run ON run.tenant_id = of_tenant AND run.run_id = one.run_id
+         AND (cardinality(locked_runs) = cardinality(runs) OR run.run_id = ANY (locked_runs))
+    LEFT JOIN lease ON lease.resource = run.run_id;
+
+    IF cardinality(asked_of) + cardinality(moved_of) > 0 THEN
+        refused := ARRAY(
+            SELECT asked.nth FROM unnest(asked_of, asked_ids) AS asked (nth, id)
+            WHERE EXISTS (SELECT FROM approval
+                          WHERE approval.tenant_id = of_tenant AND approval.approval_id = asked.id)
+            UNION ALL
+            SELECT moved.nth FROM unnest(moved_of, moved_runs, moved_ids, moved_from) AS moved (nth, run_id, id, state)
+            WHERE NOT EXISTS (SELECT FROM approval
+                              WHERE approval.tenant_id = of_tenant AND approval.approval_id = moved.id
+                                AND approval.state = moved.state AND approval.run_id = moved.run_id));
+        is_written := ARRAY(
+            SELECT one.written AND one.nth <> ALL (refused)
+            FROM unnest(is_written) WITH ORDINALITY AS one (written, nth) ORDER BY one.nth);
+    END IF;
+
+    INSERT INTO journal_event (tenant_id, run_id, sequence, at, hash, payload)
+    SELECT of_tenant, one.run_id, one.expected + 1, one.moment, one.hash, one.payload
+    FROM unnest(runs, expected_versions, first_times, first_hashes, first_payloads, is_written)
+         AS one (run_id, expected, moment, hash, payload, written)
+    WHERE one.written;
+    IF cardinality(event_of) > 0 THEN
+        INSERT INTO journal_event (tenant_id, run_id, sequence, at, hash, payload)
+        SELECT of_tenant, event.run_id, event.place, event.moment, event.hash, event.payload
+        FROM unnest(event_of, event_runs, event_sequences, event_times, event_hashes, event_payloads)
+             AS event (nth, run_id, place, moment, hash, payload)
+        WHERE is_written[event.nth::integer];
+    END IF;
+    UPDATE run SET version = one.version, last_hash = one.hash, updated_at = one.moment, status = one.status,
+                   wake_at = one.wake, phase = one.phase
+    FROM unnest(runs, new_versions, new_hashes, new_times, new_statuses, new_wakes, new_phases, is_written)
+         AS one (run_id, version, hash, moment, status, wake, phase, written)
+    WHERE one.written AND run.tenant_id = of_tenant AND run.run_id = one.run_id;
+
+    IF cardinality(asked_of) > 0 THEN
+        INSERT INTO approval (tenant_id, approval_id, run_id, user_id, state, requested_at, expires_at, body)
+        SELECT of_tenant, asked.id, asked.run_id,
+               coalesce((SELECT run.user_id FROM run
+                         WHERE run.tenant_id = of_tenant AND run.run_id = asked.run_id), ''),
+               asked.state, asked.moment, asked.ends, asked.body
+        FROM unnest(asked_of, asked_runs, asked_ids, asked_states, asked_times, asked_ends, asked_bodies)
+             AS asked (nth, run_id, id, state, moment, ends, body)
+        WHERE is_written[asked.nth::integer];
+    END IF;
+    IF cardinality(moved_of) > 0 THEN
+        UPDATE approval SET state = moved.next_state, body = moved.body
+        FROM unnest(moved_of, moved_runs, moved_ids, moved_from, moved_to, moved_bodies)
+             AS moved (nth, run_id, id, state, next_state, body)
+        WHERE is_written[moved.nth::integer] AND approval.tenant_id = of_tenant AND approval.approval_id = moved.id
+          AND approval.state = moved.state AND approval.run_id = moved.run_id;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        IF changed <> (SELECT count(*) FROM unnest(moved_of) AS moved (nth) WHERE is_written[moved.nth::integer]) THEN
+            RAISE EXCEPTION 'an approval was changed concurrently' USING ERRCODE = 'serialization_failure';
+        END IF;
+    END IF;
+    IF cardinality(awaited_of) > 0 THEN
+        UPDATE run SET phase = 'runnable', wake_at = NULL,
+                       status = CASE run.status WHEN 'paused' THEN run.status ELSE 'working' END
+        FROM (SELECT DISTINCT awaited.run_id
+              FROM unnest(awaited_of, awaited_runs, awaited_ids) AS awaited (nth, run_id, id)
+              JOIN approval ON approval.tenant_id = of_tenant AND approval.approval_id = awaited.id
+                   AND approval.run_id = awaited.run_id
+              WHERE is_written[awaited.nth::integer] AND approval.state <> 'pending') AS decided
+        WHERE run.tenant_id = of_tenant AND run.run_id = decided.run_id AND run.phase = 'waiting';
+    END IF;
+    IF true = ANY (is_released) THEN
+        UPDATE lease SET holder = NULL
+        FROM unnest(runs, is_released, is_written) AS one (run_id, released, written)
+        WHERE one.written AND one.released AND lease.resource = one.run_id;
+    END IF;
+    IF cardinality(message_of) > 0 THEN
+        INSERT INTO outbox (tenant_id, topic, at, payload, user_id)
+        SELECT message.tenant_id, message.topic, message.moment, message.payload, message.user_id
+        FROM unnest(message_of, message_tenants, message_topics, message_times, message_payloads, message_users)
+             WITH ORDINALITY AS message (nth, tenant_id, topic, moment, payload, user_id, place)
+        WHERE is_written[message.nth::integer] ORDER BY message.place;
+    END IF;
+END $$;
+
+-- Creates runs with their leases. Returns for each run whether it was created; nothing is written for a run whose id is
+-- used or leased.
+CREATE FUNCTION charter_create_runs(
+    of_tenant text,
+    runs text[], users text[], titles text[], phases text[], statuses text[], wakes bigint[],
+    versions bigint[], hashes bytea[], created_times bigint[], updated_times bigint[],
+    holders text[], lease_ends bigint[], is_released boolean[],
+    event_of bigint[], event_runs text[], event_sequences bigint[], event_times bigint[],
+    event_hashes bytea[], event_payloads text[],
+    asked_of bigint[], asked_runs text[], asked_ids text[], asked_states text[],
+    asked_times bigint[], asked_ends bigint[], asked_bodies text[],
+    message_of bigint[], message_tenants text[], message_topics text[], message_times bigint[],
+    message_payloads text[], message_users text[],
+    OUT is_created boolean[]
+) LANGUAGE plpgsql AS $$
+DECLARE
+    added text[];
+    refused bigint[];
+BEGIN
+    IF of_tenant IN ('', '*') THEN
+        RAISE EXCEPTION 'a run names its tenant' USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    PERFORM set_config('charter.tenant', of_tenant, true);
+
+    refused := '{}';
+    IF cardinality(asked_of) > 0 THEN
+        refused := ARRAY(
+            SELECT asked.nth FROM unnest(asked_of, asked_ids) AS asked (nth, id)
+            WHERE EXISTS (SELECT FROM approval
+                          WHERE approval.tenant_id = of_tenant AND approval.approval_id = asked.id));
+    END IF;
+    WITH free AS (
+        INSERT INTO run_tenant (run_id, tenant_id)
+        SELECT one.run_id, of_tenant FROM unnest(runs) WITH ORDINALITY AS one (run_id, nth)
+        WHERE one.nth <> ALL (refused) AND NOT EXISTS (SELECT FROM lease WHERE lease.resource = one.run_id)
+        ORDER BY one.run_id COLLATE "C" ON CONFLICT DO NOTHING RETURNING run_tenant.run_id
+    )
+    SELECT coalesce(array_agg(free.run_id), '{}') INTO added FROM free;
+    is_created := ARRAY(
+        SELECT cardinality(added) = cardinality(runs) OR one.run_id = ANY (added)
+        FROM unnest(runs) WITH ORDINALITY AS one (run_id, nth) ORDER BY one.nth);
+
+    INSERT INTO run
+        (tenant_id, run_id, user_id, title, phase, status, wake_at, version, last_hash, created_at, updated_at)
+    SELECT of_tenant, one.run_id, one.user_id, one.title, one.phase, one.status, one.wake, one.version, one.hash,
+           one.created, one.updated
+    FROM unnest(runs, users, titles, phases, statuses, wakes, versions, hashes, created_times, updated_times,
+                is_created)
+         AS one (run_id, user_id, title, phase, status, wake, version, hash, created, updated, is_new)
+    WHERE one.is_new;
+    INSERT INTO lease (resource, holder, fence, expires_at)
+    SELECT one.run_id, CASE WHEN one.released THEN NULL ELSE one.holder END, 1, one.ends
+    FROM unnest(runs, holders, lease_ends, is_released, is_created) AS one (run_id, holder, ends, released, is_new)
+    WHERE one.is_new;
+    INSERT INTO journal_event (tenant_id, run_id, sequence, at, hash, payload)
+    SELECT of_tenant, event.run_id, event.place, event.moment, event.hash, event.payload
+    FROM unnest(event_of, event_runs, event_sequences, event_times, event_hashes, event_payloads)
+         AS event (nth, run_id, place, moment, hash, payload)
+    WHERE is_created[event.nth::integer];
+    IF cardinality(asked_of) > 0 THEN
+        INSERT INTO approval (tenant_id, approval_id, run_id, user_id, state, requested_at, expires_at, body)
+        SELECT of_tenant, asked.id, asked.run_id,
+               coalesce((SELECT run.user_id FROM run
+                         WHERE run.tenant_id = of_tenant AND run.run_id = asked.run_id), ''),
+               asked.state, asked.moment, asked.ends, asked.body
+        FROM unnest(asked_of, asked_runs, asked_ids, asked_states, asked_times, asked_ends, asked_bodies)
+             AS asked (nth, run_id, id, state, moment, ends, body)
+        WHERE is_created[asked.nth::integer];
+    END IF;
+    IF cardinality(message_of) > 0 THEN
+        INSERT INTO outbox (tenant_id, topic, at, payload, user_id)
+        SELECT message.tenant_id, message.topic, message.moment, message.payload, message.user_id
+        FROM unnest(message_of, message_tenants, message_topics, message_times, message_payloads, message_users)
+             WITH ORDINALITY AS message (nth, tenant_id, topic, moment, payload, user_id, place)
+        WHERE is_created[message.nth::integer] ORDER BY message.place;
+    END IF;
+END $$;
+
 -- Notifications ------------------------------------------------------------------------------------
 
 -- Events for channels. `digest` is '' for a message of its own. `due_at` is the end of the claim while it is claimed.

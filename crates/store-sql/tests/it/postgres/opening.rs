@@ -7,6 +7,8 @@ use charter_store::calibration::Calibrations;
 use charter_store_sql::postgres::{PostgresOptions, PostgresStore, examine, newest_schema_version};
 use charter_testkit::postgres_server::PostgresServer;
 use charter_testkit::store_suite::Outcome;
+use futures_util::FutureExt;
+use futures_util::future::join_all;
 
 use crate::postgres::database::{migrated, options, raw};
 
@@ -127,6 +129,30 @@ async fn a_file_without_certificates_is_refused() -> Outcome {
     match PostgresStore::connect(&options).await {
         Err(StoreError::Refused { detail, .. }) => assert_eq!(detail, "it contains no certificate"),
         other => panic!("{other:?}"),
+    }
+    Ok(())
+}
+
+/// Calls that wait for a connection are bounded: further ones fail at once.
+#[tokio::test]
+async fn an_exhausted_pool_is_overloaded_at_once() -> Outcome {
+    let database = migrated().await;
+    let mut options = options(&database);
+    options.connections = 1;
+    let store = PostgresStore::connect(&options).await?;
+    let calls: Vec<_> = (0..40).map(|_| store.calibration("m")).collect();
+    let mut waiting = Vec::new();
+    for mut call in calls {
+        match (&mut call).now_or_never() {
+            None => waiting.push(call),
+            Some(Err(StoreError::Overloaded { .. })) => {}
+            Some(other) => panic!("{other:?}"),
+        }
+    }
+    // One of them may have the connection.
+    assert!((16..=17).contains(&waiting.len()), "{}", waiting.len());
+    for answer in join_all(waiting).await {
+        assert_eq!(answer?, None);
     }
     Ok(())
 }

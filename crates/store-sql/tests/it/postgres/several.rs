@@ -19,7 +19,7 @@ use tokio_postgres::Client;
 use crate::postgres::database::{migrated, options, raw, store};
 
 /// Waits until `how_many` statements wait for another transaction.
-async fn until_waiting(watcher: &Client, how_many: i64) {
+pub(super) async fn until_waiting(watcher: &Client, how_many: i64) {
     let sql = "SELECT count(*) FROM pg_stat_activity
                WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let waiting = async {
