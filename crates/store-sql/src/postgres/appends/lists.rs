@@ -98,6 +98,7 @@ pub(super) struct ApprovalMoves<'a> {
     runs: Vec<&'a str>,
     ids: Vec<&'a str>,
     from: Vec<&'a str>,
+    expected: Vec<Option<&'a str>>,
     to: Vec<&'a str>,
     bodies: Vec<&'a str>,
 }
@@ -108,16 +109,18 @@ impl<'a> ApprovalMoves<'a> {
         self.runs.push(run.as_str());
         self.ids.push(step.approval_id.as_str());
         self.from.push(step.from.as_str());
+        self.expected.push(step.expected_body.as_deref());
         self.to.push(step.to.as_str());
         self.bodies.push(&step.body);
     }
 
-    pub(super) fn values(&self) -> [Value<'_>; 6] {
+    pub(super) fn values(&self) -> [Value<'_>; 7] {
         [
             &self.of,
             &self.runs,
             &self.ids,
             &self.from,
+            &self.expected,
             &self.to,
             &self.bodies,
         ]

@@ -46,7 +46,7 @@ pub(super) struct AppendLists<'a> {
 
 impl<'a> AppendLists<'a> {
     /// Number of values.
-    pub(super) const VALUES: usize = 43;
+    pub(super) const VALUES: usize = 44;
 
     /// Returns the values for appends to different runs of a tenant.
     ///

@@ -605,7 +605,8 @@ CREATE FUNCTION charter_append(
     event_hashes bytea[], event_payloads text[],
     asked_of bigint[], asked_runs text[], asked_ids text[], asked_states text[],
     asked_times bigint[], asked_ends bigint[], asked_bodies text[],
-    moved_of bigint[], moved_runs text[], moved_ids text[], moved_from text[], moved_to text[], moved_bodies text[],
+    moved_of bigint[], moved_runs text[], moved_ids text[], moved_from text[], moved_expected text[], moved_to text[],
+    moved_bodies text[],
     awaited_of bigint[], awaited_runs text[], awaited_ids text[],
     message_of bigint[], message_tenants text[], message_topics text[], message_times bigint[],
     message_payloads text[], message_users text[],
@@ -656,10 +657,13 @@ BEGIN
             WHERE EXISTS (SELECT FROM approval
                           WHERE approval.tenant_id = of_tenant AND approval.approval_id = asked.id)
             UNION ALL
-            SELECT moved.nth FROM unnest(moved_of, moved_runs, moved_ids, moved_from) AS moved (nth, run_id, id, state)
+            SELECT moved.nth
+            FROM unnest(moved_of, moved_runs, moved_ids, moved_from, moved_expected)
+                 AS moved (nth, run_id, id, state, expected)
             WHERE NOT EXISTS (SELECT FROM approval
                               WHERE approval.tenant_id = of_tenant AND approval.approval_id = moved.id
-                                AND approval.state = moved.state AND approval.run_id = moved.run_id));
+                                AND approval.state = moved.state AND approval.run_id = moved.run_id
+                                AND approval.body = coalesce(moved.expected, approval.body)));
         is_written := ARRAY(
             SELECT one.written AND one.nth <> ALL (refused)
             FROM unnest(is_written) WITH ORDINALITY AS one (written, nth) ORDER BY one.nth);
@@ -695,10 +699,11 @@ BEGIN
     END IF;
     IF cardinality(moved_of) > 0 THEN
         UPDATE approval SET state = moved.next_state, body = moved.body
-        FROM unnest(moved_of, moved_runs, moved_ids, moved_from, moved_to, moved_bodies)
-             AS moved (nth, run_id, id, state, next_state, body)
+        FROM unnest(moved_of, moved_runs, moved_ids, moved_from, moved_expected, moved_to, moved_bodies)
+             AS moved (nth, run_id, id, state, expected, next_state, body)
         WHERE is_written[moved.nth::integer] AND approval.tenant_id = of_tenant AND approval.approval_id = moved.id
-          AND approval.state = moved.state AND approval.run_id = moved.run_id;
+          AND approval.state = moved.state AND approval.run_id = moved.run_id
+          AND approval.body = coalesce(moved.expected, approval.body);
         GET DIAGNOSTICS changed = ROW_COUNT;
         IF changed <> (SELECT count(*) FROM unnest(moved_of) AS moved (nth) WHERE is_written[moved.nth::integer]) THEN
             RAISE EXCEPTION 'an approval was changed concurrently' USING ERRCODE = 'serialization_failure';
