@@ -134,6 +134,6 @@ mod tests {
         let topics = topics.map(|event| event["properties"]["event"]["enum"][0].as_str().unwrap());
         let topics: Vec<_> = topics.collect();
         assert!(topics.contains(&"catalogue.changed") && topics.contains(&"key.revoked"));
-        assert_eq!(topics.len(), 26);
+        assert_eq!(topics.len(), 27);
     }
 }

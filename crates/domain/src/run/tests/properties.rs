@@ -87,8 +87,13 @@ fn drive(bytes: &[u8]) -> Driven {
     let mut run = Driven::of(graph(&mut draw));
     let mut in_flight: BTreeSet<StepId> = BTreeSet::new();
     // Applies the events that follow from the start.
-    let first = run.run.advance();
-    run.apply(&first);
+    loop {
+        let next = run.run.advance();
+        if next.is_empty() {
+            break;
+        }
+        run.apply(&next);
+    }
     for _ in 0..500 {
         if run.run.outcome().is_some() {
             return run;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use charter_contract::package::PackageBundle;
 use charter_contract::page::PageRequest;
 use charter_contract::run_status::RunStatus;
-use charter_domain::run::ErrorKind;
+use charter_domain::run::{ErrorKind, RunEvent};
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use serde_json::json;
 use tokio::sync::Notify;
@@ -16,20 +16,21 @@ use crate::execution::tests::{rested, rig_with, start};
 use crate::identity::caller::tests::person;
 use crate::{Mode, RunQuery};
 
-/// Calls end only when they are cancelled.
+/// Calls end when they are told to.
 #[derive(Default)]
 struct HangingPreview {
     called: Notify,
+    end: Notify,
 }
 
 #[async_trait]
 impl ToolRunner for HangingPreview {
-    async fn run(&self, _: ToolCall, cancel: CancellationToken) -> ToolOutcome {
+    async fn run(&self, _: ToolCall, _: CancellationToken) -> ToolOutcome {
         self.called.notify_one();
-        cancel.cancelled().await;
+        self.end.notified().await;
         ToolOutcome::Failed {
             kind: ErrorKind::ExecutionError,
-            message: "it was cancelled".to_owned(),
+            message: "it was told to end".to_owned(),
             retryable: false,
             stale: false,
             answered: false,
@@ -142,12 +143,20 @@ async fn the_run_of_a_preview_whose_request_ended_is_aborted() {
         () = hanging.called.notified() => {}
     }
     let views = &rig.services.views;
-    let aborted = eventually(async || {
+    let stopping = eventually(async || {
         let listed = views.list(&bob, RunQuery::default(), &page).await.unwrap();
-        let mut runs = listed.entries.iter();
-        runs.any(|run| run.status == RunStatus::Aborted)
-            .then_some(())
+        for run in listed.entries {
+            let shown = views.show(&bob, &run.run_id).await.unwrap();
+            let mut events = shown.events.iter();
+            if events.any(|step| matches!(step.event, RunEvent::Stopping { .. })) {
+                return Some(run.run_id);
+            }
+        }
+        None
     });
     // Sooner than the preview gives up by itself.
-    tokio::time::timeout(PATIENCE / 2, aborted).await.unwrap();
+    let stopping = tokio::time::timeout(PATIENCE / 2, stopping).await.unwrap();
+    hanging.end.notify_one();
+    let ended = views.wait(&bob, &stopping, PATIENCE).await.unwrap();
+    assert_eq!(ended.summary.status, RunStatus::Aborted);
 }

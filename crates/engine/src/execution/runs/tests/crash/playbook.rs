@@ -171,7 +171,7 @@ impl Variation {
         let last = self.last_item();
         format!(
             "\x20 - step_id: s2\n    type: write\n    tool_id: ledger.write\n    on_failure: rollback\n\
-             \x20   for_each: {{items: [\"${{user.first}}\", unwanted, {last}]}}\n\
+             \x20   for_each: {{items: [\"${{user.first}}\", unwanted, {last}], concurrency: 1}}\n\
              \x20   parameters: {{item: \"${{item}}\"}}\n\
              rollback_steps:\n\
              \x20 - {{step_id: undo_2, tool_id: ledger.undo, reverses: s2, parameters: {{item: \"${{s2.item}}\"}}}}\n"
