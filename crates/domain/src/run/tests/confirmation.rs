@@ -3,7 +3,7 @@
 use charter_contract::ids::TenantId;
 
 use super::*;
-use crate::approval::{Approval, ApprovalAnswer, ApprovalStatus, Escalation};
+use crate::approval::{Approval, ApprovalAnswer, ApprovalStatus, Escalation, EscalationStep};
 
 /// A run whose plan the user `asker` confirmed: a write with given arguments, and one whose arguments depend on it.
 fn confirmed(approves: bool) -> Driven {
@@ -93,6 +93,23 @@ fn a_confirmation_approves_nothing_that_needs_another_decision() {
         run.run.confirming_verdict(&approval, at(run.clock + 3_600)),
         None
     );
+    // A later turn of the user's group makes no decision without the user.
+    let leads = EscalationStep {
+        group: Label::parse("leads").unwrap(),
+        users: BTreeSet::from([user("asker")]),
+        from: at(run.clock + 60),
+    };
+    let of_leads = Approval {
+        escalation: Escalation {
+            steps: vec![leads],
+            announced: 0,
+        },
+        ..approval.clone()
+    };
+    for seconds in [0, 60] {
+        let now = at(run.clock + seconds);
+        assert_eq!(run.run.confirming_verdict(&of_leads, now), None);
+    }
     let of_user = confirmed(false);
     assert_eq!(of_user.run.confirming_verdict(&approval, now), None);
 }
