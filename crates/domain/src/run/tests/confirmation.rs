@@ -56,6 +56,23 @@ fn asked(run: &Driven, step: &str, kind: RuleKind) -> Approval {
     }
 }
 
+/// Only then is the approval also the confirmation of the plan.
+#[test]
+fn an_approval_shows_all_writes_or_leaves_the_plan_unconfirmed() {
+    let run = confirmed(false).run;
+    let (first, second) = (id("first"), id("second"));
+    for (listed, is_plan) in [
+        (BTreeSet::new(), false),
+        (BTreeSet::from([&first]), false),
+        (BTreeSet::from([&second]), false),
+        (BTreeSet::from([&first, &second]), true),
+    ] {
+        assert_eq!(run.lists_all_writes(&listed), is_plan, "{listed:?}");
+    }
+    let reads = Driven::new(vec![read("look", &[], AfterFailure::RollBack)]);
+    assert!(!reads.run.lists_all_writes(&BTreeSet::from([&id("look")])));
+}
+
 #[test]
 fn a_confirmation_by_an_approver_approves_the_calls_that_the_plan_determines() {
     let run = confirmed(true);
