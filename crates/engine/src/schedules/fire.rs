@@ -322,7 +322,7 @@ impl ScheduleService {
     }
 
     /// Whether a start that failed is repeated.
-    fn may_pass(&self, error: &EngineError, one: &OccurrenceRecord) -> bool {
+    pub(super) fn may_pass(&self, error: &EngineError, one: &OccurrenceRecord) -> bool {
         let until = moments::after(one.start_at, RETRIED_FOR);
         (error.code.retryable() || error.code == ErrorCode::Internal) && self.clock.now() < until
     }
