@@ -87,3 +87,24 @@ def check_change_half_done(check: Check) -> None:
             check.that("an interrupted change says so", says in str(error), str(error))
         else:
             check.that("an interrupted change fails", False)
+
+
+def check_repeated_lock(check: Check) -> None:
+    """A repeated lock reads the rules of its earlier attempts, and of no other call, from a tag."""
+    changes = importlib.import_module("group_changes")
+    shape = importlib.import_module("ingress_rules").IngressRule
+    rules = [shape("sg-1", "tcp", port, port, "0.0.0.0/0") for port in (22, 3389, 9200)]
+    revoked = {rules[0].identity, rules[2].identity}
+    call, other = changes.Call({}, False, "key"), changes.Call({}, False, "another")
+    tag = changes._recorded(call, rules, revoked)
+    check.that("a tag of a group fits", len(changes._recorded(call, rules * 166, revoked)) <= 256)
+    found = changes._of_earlier_attempts(call, rules, tag)
+    check.that("a repeat finds its rules", found == revoked, str(found))
+    for name, by, value in (
+        ("another call", other, tag),
+        ("a group without the tag", call, ""),
+        ("a tag of another form", call, "charter"),
+        ("a tag with more rules", call, f"{tag}0"),
+    ):
+        found = changes._of_earlier_attempts(by, rules, value)
+        check.that(f"{name} has no earlier rules", not found, str(found))

@@ -23,7 +23,7 @@ from pathlib import Path
 import boto3
 from check_filters import check_filters
 from check_reading import check_reading
-from check_rules import check_bucket_policies, check_change_half_done
+from check_rules import check_bucket_policies, check_change_half_done, check_repeated_lock
 from jsonschema import Draft7Validator
 from package_calls import CHARTER, Check, Json, Package, skill_findings
 
@@ -276,6 +276,7 @@ def check_everything(check: Check) -> None:
     check_documents(check, [security, cost])
     check_bucket_policies(check)
     check_change_half_done(check)
+    check_repeated_lock(check)
     check_reading(check)
     check_filters(check, security, cost)
     run_quickstart("estate.py")

@@ -110,7 +110,7 @@ test("5: a run is found by a word", async ({ page }) => {
   await page.keyboard.type("yard.flush");
   await expect(page.getByRole("status").filter({ hasText: /^\d+ found$/ })).toBeVisible({ timeout: RUNS_MS });
   await expect(page.getByRole("list", { name: "Documents" })).toContainText("Flush a tank");
-  await expect(page.getByRole("region", { name: "What was searched" })).toContainText("all runs, by title");
+  await expect(page.getByRole("region", { name: "Searched", exact: true })).toContainText("all runs, by title");
   await looksRight(page, "search");
   await operator.click(page.getByRole("list", { name: "Runs" }).getByRole("link").first());
   await expect(page).toHaveURL(/\/runs\/run-/);

@@ -76,7 +76,7 @@ function Newest({ proposed }: { proposed: boolean }) {
 function NothingRemembered({ proposed }: { proposed: boolean }) {
   if (proposed) {
     return (
-      <EmptyState title="Nothing waits for a word">
+      <EmptyState title="No memory waits for a decision">
         Memories that an agent proposes, and that a user shares with the tenant, are listed here until a person accepts or
         rejects them.
       </EmptyState>

@@ -1,4 +1,4 @@
-/** What can be done with an enabled schedule: run it now, pause, resume, delete, enable the registered definition. */
+/** The actions on an enabled schedule: run it now, pause, resume, delete, enable the registered definition. */
 
 import type { EnabledSchedule } from "@charter/client";
 import { Button, Group, Modal, Text } from "@mantine/core";

@@ -1,9 +1,9 @@
 /** The form of a schedule's definition, and the definition that it makes. */
 
-/** What starts a schedule. */
+/** The kind of time or event that starts a schedule. */
 export type Timing = "cron" | "interval" | "once" | "webhook" | "finding";
 
-/** What a schedule starts. */
+/** The kind of work that a schedule starts. */
 export type WorkKind = "skill" | "playbook" | "mission";
 
 /** The fields of the form. */

@@ -11,7 +11,7 @@ const MOST_READ = 1_000;
 /** Pages of a listing that are read: a page of a filtered listing may have few entries. */
 const MOST_PAGES = 10;
 
-/** What was read of a listing. */
+/** The part of a listing that was read. */
 export interface Reading<Entry> {
   /** The entries that fit, in the order of the listing. */
   found: Entry[];

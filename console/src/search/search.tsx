@@ -73,7 +73,7 @@ function Found({ text }: { text: string }) {
             </Section>
           );
         })}
-        <Section title="What was searched">
+        <Section title="Searched">
           <Facts rows={SOURCES.map(({ name }, at) => [name, results[at]?.data?.searched])} />
         </Section>
       </div>

@@ -198,7 +198,7 @@ pub struct Approval {
     pub destructive: bool,
     /// The digest that the decision is bound to: of the call, or of the whole list.
     pub digest: Digest,
-    /// The digest of the run's plan, if no person confirmed the plan: the approval is then also its confirmation.
+    /// The digest of the run's plan, if the approval has all its writes and is also its confirmation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_digest: Option<Digest>,
     /// The rules that require approval.

@@ -22,6 +22,9 @@ _NUMBERS = {"icmp": "1", "tcp": "6", "udp": "17", "icmpv6": "58"}
 
 MAX_RULES = 500
 
+# Group, protocol, ports, and address range.
+Identity = tuple[str, str, int, int, str]
+
 
 @dataclass(frozen=True, order=True)
 class IngressRule:
@@ -35,7 +38,7 @@ class IngressRule:
     description: str | None = None
 
     @property
-    def identity(self) -> tuple[str, str, int, int, str]:
+    def identity(self) -> Identity:
         """What makes it the same rule to EC2; the description does not."""
         none = -2
         low = none if self.from_port is None else self.from_port
@@ -134,7 +137,7 @@ def _optional(value: Any, kind: type, name: str) -> Any:
 
 def parse_rules(values: Iterable[Any]) -> list[IngressRule]:
     """Rules from a call's parameters, without repeats, ordered."""
-    parsed: dict[tuple[str, str, int, int, str], IngressRule] = {}
+    parsed: dict[Identity, IngressRule] = {}
     for value in values:
         if not isinstance(value, dict):
             raise ToolError("input_error", "each rule must be an object")

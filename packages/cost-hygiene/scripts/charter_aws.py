@@ -94,10 +94,14 @@ class ToolError(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """One invocation: the parameters as given, and whether to change nothing."""
+    """One invocation: the parameters as given, and whether to change nothing.
+
+    Each attempt of a call has the same idempotency key. It is empty if the caller gave none.
+    """
 
     parameters: Mapping[str, Any]
     dry_run: bool
+    idempotency_key: str = ""
 
     def _typed(self, name: str, kind: type, label: str, default: Any) -> Any:
         value = self.parameters.get(name)
@@ -309,7 +313,10 @@ def _read_call() -> Call:
     dry_run = document.get("dry_run", False)
     if not isinstance(dry_run, bool):
         raise ToolError("input_error", "dry_run must be true or false")
-    return Call(parameters=document.get("parameters", {}), dry_run=dry_run)
+    key = document.get("idempotency_key", "")
+    if not isinstance(key, str):
+        raise ToolError("input_error", "idempotency_key must be a string")
+    return Call(document.get("parameters", {}), dry_run, key)
 
 
 def run(tool: Tool) -> NoReturn:

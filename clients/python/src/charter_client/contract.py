@@ -6629,7 +6629,7 @@ class Approval(Wire):
     list_: list[ExactCall] | None = Field(None, alias="list")
     """All calls to approve, in the order of the plan, if there are several."""
     plan_digest: str | None = None
-    """The digest of the run's plan, if no person confirmed the plan: the approval is then also its confirmation."""
+    """The digest of the run's plan, if the approval has all its writes and is also its confirmation."""
     requested_at: AwareDatetime
     """The time of the request."""
     requested_by: str
@@ -6699,7 +6699,7 @@ class ApprovalEntry(Wire):
     list_: list[ExactCall] | None = Field(None, alias="list")
     """All calls to approve, in the order of the plan, if there are several."""
     plan_digest: str | None = None
-    """The digest of the run's plan, if no person confirmed the plan: the approval is then also its confirmation."""
+    """The digest of the run's plan, if the approval has all its writes and is also its confirmation."""
     requested_at: AwareDatetime
     """The time of the request."""
     requested_by: str

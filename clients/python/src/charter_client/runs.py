@@ -118,7 +118,7 @@ class RunOperations:
     ) -> Call[Run]:
         """Runs a plan of the caller's own over registered tools (docs/reference/plans.md).
 
-        One that writes waits for its confirmation, and each of its writes for an approval. Raises
+        Each write waits for an approval, and the plan for a confirmation unless the approval shows all writes. Raises
         `InvalidDocument` with every violation.
         """
         body = {

@@ -45,7 +45,7 @@ impl PlanConfirmation {
 
     /// Returns the verdict of the user on an approval that the confirmation also decides: the plan determines all its
     /// calls, and only the plan and its tools require the approval. Four eyes, a guardrail and a repeat need a decision
-    /// on the call itself.
+    /// on the call itself, and so does an approval that is requested during the turn of a group without the user.
     ///
     /// A confirmation counts for as long as an approval, so that a call whose approval has lapsed needs a new decision.
     pub(super) fn verdict(
@@ -58,6 +58,9 @@ impl PlanConfirmation {
         let is_decided = self.approves
             && !approval.four_eyes
             && rules.all(|rule| matches!(rule.kind, RuleKind::Safety | RuleKind::Tool))
+            && approval
+                .escalation
+                .admits(&self.by.user, approval.requested_at)
             && !self.has_lapsed(approval, now)
             && calls.all(|call| graph.determines_call_of(&call.step));
         is_decided.then(|| ApprovalVerdict {

@@ -134,7 +134,8 @@ impl SignInService {
 
     /// Completes a sign-in with the parameters of the redirect, in the browser that started it, and opens a session
     /// with a new id. The session that the browser had before ends, as does the oldest one beyond the limit of
-    /// sessions; their tokens are revoked at the provider as far as possible.
+    /// sessions. Their tokens are revoked at the provider as far as possible, except those of the same user in the same
+    /// browser: a provider may end its own session with them (Keycloak does), and the new tokens belong to that.
     ///
     /// # Errors
     /// `invalid_request` for a sign-in that expired or that another browser started, and if the provider refuses the
@@ -178,6 +179,7 @@ impl SignInService {
             .await;
         if let Some(before) = before
             && let Some(ended) = self.delete(before).await?
+            && (&ended.tenant_id, &ended.user_id) != (&caller.tenant, &caller.user)
         {
             self.revoke_later(&ended);
         }

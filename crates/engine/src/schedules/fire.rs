@@ -236,7 +236,11 @@ impl ScheduleService {
         Ok(())
     }
 
-    /// Whether work of an earlier occurrence is unfinished. Work that has ended may not be settled yet.
+    /// Whether work of an earlier occurrence is unfinished. Work that has ended may not be settled yet; work that cannot
+    /// be read counts as unfinished.
+    ///
+    /// # Errors
+    /// If storage fails: the occurrences wait for the next look, so that a short outage skips none.
     async fn has_unfinished(&self, record: &ScheduleRecord) -> Result<bool, EngineError> {
         let started =
             self.store
@@ -246,6 +250,7 @@ impl ScheduleService {
         for one in &started {
             let is_over = match self.end_of(&caller, one).await {
                 Ok(end) => end.is_some(),
+                Err(error) if error.is_transient() => return Err(error),
                 Err(error) => error.code == ErrorCode::NotFound,
             };
             if !is_over {
@@ -317,7 +322,7 @@ impl ScheduleService {
     }
 
     /// Whether a start that failed is repeated.
-    fn may_pass(&self, error: &EngineError, one: &OccurrenceRecord) -> bool {
+    pub(super) fn may_pass(&self, error: &EngineError, one: &OccurrenceRecord) -> bool {
         let until = moments::after(one.start_at, RETRIED_FOR);
         (error.code.retryable() || error.code == ErrorCode::Internal) && self.clock.now() < until
     }

@@ -147,7 +147,7 @@ fn end_of_runs(statuses: &[Option<RunStatus>]) -> Option<WorkEnd> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for status in statuses {
         *counts
-            .entry(status.map_or("gone", RunStatus::as_str))
+            .entry(status.map_or("deleted", RunStatus::as_str))
             .or_default() += 1;
     }
     let counts = counts.iter().map(|(word, count)| format!("{count} {word}"));
@@ -185,6 +185,9 @@ mod tests {
         assert_eq!(end.note.as_deref(), Some("2 completed"));
         let end = end_of_runs(&[Some(Completed), Some(Aborted), None]).unwrap();
         assert_eq!(end.state, OccurrenceState::Failed);
-        assert_eq!(end.note.as_deref(), Some("1 aborted, 1 completed, 1 gone"));
+        assert_eq!(
+            end.note.as_deref(),
+            Some("1 aborted, 1 completed, 1 deleted")
+        );
     }
 }

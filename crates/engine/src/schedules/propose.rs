@@ -7,6 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{PlaybookId, RunId};
 use charter_contract::json::to_stored;
+use charter_store::schedule::OccurrenceRecord;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -57,13 +58,13 @@ impl ScheduleService {
     ///
     /// # Errors
     /// `no_match` without such a finding or such an object; those of the start if no proposal could start, and those
-    /// that may pass.
+    /// that may pass, for as long as the start of the occurrence is repeated.
     pub(super) async fn propose_for_findings(
         &self,
         caller: &Caller,
         playbook: &PlaybookId,
         parameters: &Map<String, Value>,
-        event: &Value,
+        (one, event): (&OccurrenceRecord, &Value),
         id: Uuid,
     ) -> Result<(StartedWork, Option<String>), EngineError> {
         let found = self.parts.run_starts.runnable_playbook(caller, playbook)?;
@@ -106,9 +107,7 @@ impl ScheduleService {
                 Ok(run) if proposals.runs.contains(&run) => {}
                 Ok(run) => proposals.runs.push(run),
                 // The start of the occurrence is repeated, and finds the runs that have started.
-                Err(error) if error.code.retryable() || error.code == ErrorCode::Internal => {
-                    return Err(error);
-                }
+                Err(error) if self.may_pass(&error, one) => return Err(error),
                 Err(error) => proposals.failures.push(error),
             }
         }

@@ -51,7 +51,7 @@ impl ScheduleService {
             ScheduledWork::Playbook(playbook) => {
                 if let (ScheduleTiming::Finding(_), Some(event)) = (&schedule.when, &event) {
                     let proposed =
-                        self.propose_for_findings(&caller, playbook, &parameters, event, id);
+                        self.propose_for_findings(&caller, playbook, &parameters, (one, event), id);
                     return proposed.await;
                 }
                 if schedule.when.is_trigger() {

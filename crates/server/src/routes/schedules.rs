@@ -199,7 +199,7 @@ pub(crate) async fn report(
 /// `webhook-timestamp` and `webhook-signature`; it needs no other credential. A repeat of its id starts nothing.
 #[utoipa::path(post, path = "/v1/hooks/{hook}", tag = "schedules", operation_id = "receive_webhook",
     params(("hook" = String, Path, description = "`hook-…`, from the answer to the enabled trigger")),
-    request_body(content = String, content_type = "application/json"),
+    request_body = ref("#/components/schemas/json_object"),
     responses((status = 202, description = "Accepted, repeated or ignored", body = ref("#/components/schemas/webhook_receipt")), (status = 401, description = "The address is unknown, or the signature or the time is wrong", body = ref("#/components/schemas/agent_error")), (status = 429, description = "The trigger has too many unfinished occurrences", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn receive(
     State(state): State<AppState>,

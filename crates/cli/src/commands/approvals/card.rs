@@ -121,12 +121,12 @@ fn of_plan(run: &Value, extent: Extent) -> Vec<(Emphasis, String)> {
     let steps = list(&run["steps"]);
     let forward = steps.filter(|step| extent == Extent::Whole || step["reverses"].is_null());
     for step in forward {
-        let effect = match step["writes"].as_bool() {
-            Some(true) => "writes",
-            Some(false) | None => "reads",
+        let (id, tool) = (text(&step["step"]), text(&step["tool"]));
+        let shown = match step["writes"].as_bool() {
+            Some(true) => format!("{id} writes {tool}{}", planned_arguments(run, &id)),
+            Some(false) | None => format!("{id} reads {tool}"),
         };
-        let step = format!("{} {effect} {}", text(&step["step"]), text(&step["tool"]));
-        lines.push(fact("step", &step));
+        lines.push(fact("step", &shown));
     }
     lines.extend(value_lines("parameters", &run["parameters"], extent));
     for note in list(&run["notes"]) {
@@ -137,6 +137,22 @@ fn of_plan(run: &Value, extent: Extent) -> Vec<(Emphasis, String)> {
         lines.push(fact("digest", &text(&run["plan_digest"])));
     }
     lines
+}
+
+/// The arguments of a write as the plan has them: without four eyes, the confirmation approves the call.
+fn planned_arguments(run: &Value, step: &str) -> String {
+    let mut planned = list(&run["events"][0]["graph"]["steps"]);
+    let action = planned.find(|planned| planned["id"] == step);
+    let Some(action) = action.map(|planned| &planned["action"]) else {
+        return String::new();
+    };
+    match action.get("each") {
+        Some(each) => format!(
+            " with {} for each item of {}",
+            each["parameters"], action["items"]
+        ),
+        None => format!(" with {}", action["parameters"]),
+    }
 }
 
 fn asked_by(approval: &Value) -> String {
@@ -309,6 +325,34 @@ mod tests {
         );
         let shown = card(&approval(), &Value::Null, Extent::Whole);
         assert!(shown.contains("digest     sha256:00"), "{shown}");
+    }
+
+    /// The confirmation may also approve the calls.
+    #[test]
+    fn a_plan_shows_the_arguments_of_its_writes() {
+        let call = |parameters: Value| json!({"do": "call", "parameters": parameters});
+        let run = json!({
+            "title": "plan p", "parameters": {}, "steps": [
+                {"step": "a", "tool": "db.look", "writes": false},
+                {"step": "b", "tool": "db.drop", "writes": true},
+                {"step": "c", "tool": "db.drop", "writes": true},
+            ],
+            "events": [{"event": "started", "graph": {"steps": [
+                {"id": "a", "action": call(json!({"name": "n"}))},
+                {"id": "b", "action": call(json!({"table": "t"}))},
+                {"id": "c", "action": {
+                    "do": "for_each", "items": "${user.all}", "each": call(json!({"table": "${item}"})),
+                }},
+            ]}}],
+        });
+        let shown = card(&Decision::Confirmation(run), &Value::Null, Extent::Brief);
+        for step in [
+            "step       a reads db.look\n",
+            "step       b writes db.drop with {\"table\":\"t\"}\n",
+            "step       c writes db.drop with {\"table\":\"${item}\"} for each item of \"${user.all}\"\n",
+        ] {
+            assert!(shown.contains(step), "{step}: {shown}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Read access to a run's state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{RunId, StepId, UserId};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::Run;
 use crate::approval::{Approval, ApprovalVerdict, Digest};
-use crate::graph::{Step, StepGraph};
+use crate::graph::{PlanSource, Step, StepGraph};
 use crate::guardrail::RequestTags;
 use crate::reference::{Bindings, ItemBinding};
 use crate::run::event::{DocumentPin, RunPrerequisites, TokenUsage};
@@ -187,12 +187,38 @@ impl Run {
         }))
     }
 
-    /// Returns the digest of the plan, if no person confirmed the plan: an approval of its calls is then also the
+    /// Returns the digest of the plan, if no person confirmed the plan: an approval of all its writes is then also the
     /// decision on the plan.
     #[must_use]
     pub fn unconfirmed_plan(&self) -> Option<Digest> {
         let is_confirmed = self.confirmation.is_some();
         (!is_confirmed).then(|| self.plan_digest())
+    }
+
+    /// Returns whether an approval of the calls of these steps shows all writes of the plan: no other write has begun or
+    /// can begin. The proposals of a mission are no such plan.
+    #[must_use]
+    pub fn lists_all_writes(&self, listed: &BTreeSet<&StepId>) -> bool {
+        let graph = self.graph();
+        let is_mission = matches!(graph.source(), Some(PlanSource::Mission(_)));
+        let forward = graph.steps().iter();
+        let mut writes = forward
+            .filter(|step| step.writes() && step.reverses.is_none())
+            .peekable();
+        !is_mission
+            && graph.fallback().is_none()
+            && writes.peek().is_some()
+            && writes.all(|step| listed.contains(&&step.id) || self.is_without_own_write(step))
+    }
+
+    /// Returns whether a step makes no call of its own: it was skipped, or its items, which are steps, make the calls.
+    fn is_without_own_write(&self, step: &Step) -> bool {
+        let state = self.steps.state_of(&step.id);
+        let items = self.graph().steps().iter();
+        let mut items = items.filter_map(|other| other.item.as_deref());
+        let is_over = state.is_some_and(StepState::is_settled);
+        matches!(state, Some(StepState::Skipped { .. }))
+            || (step.repeats() && (is_over || items.any(|item| item.of == step.id)))
     }
 
     /// Returns the verdict of the user who confirmed the plan, if the confirmation also decides on this approval.

@@ -3,7 +3,7 @@
 use charter_contract::ids::TenantId;
 
 use super::*;
-use crate::approval::{Approval, ApprovalAnswer, ApprovalStatus, Escalation};
+use crate::approval::{Approval, ApprovalAnswer, ApprovalStatus, Escalation, EscalationStep};
 
 /// A run whose plan the user `asker` confirmed: a write with given arguments, and one whose arguments depend on it.
 fn confirmed(approves: bool) -> Driven {
@@ -56,6 +56,23 @@ fn asked(run: &Driven, step: &str, kind: RuleKind) -> Approval {
     }
 }
 
+/// Only then is the approval also the confirmation of the plan.
+#[test]
+fn an_approval_shows_all_writes_or_leaves_the_plan_unconfirmed() {
+    let run = confirmed(false).run;
+    let (first, second) = (id("first"), id("second"));
+    for (listed, is_plan) in [
+        (BTreeSet::new(), false),
+        (BTreeSet::from([&first]), false),
+        (BTreeSet::from([&second]), false),
+        (BTreeSet::from([&first, &second]), true),
+    ] {
+        assert_eq!(run.lists_all_writes(&listed), is_plan, "{listed:?}");
+    }
+    let reads = Driven::new(vec![read("look", &[], AfterFailure::RollBack)]);
+    assert!(!reads.run.lists_all_writes(&BTreeSet::from([&id("look")])));
+}
+
 #[test]
 fn a_confirmation_by_an_approver_approves_the_calls_that_the_plan_determines() {
     let run = confirmed(true);
@@ -93,6 +110,23 @@ fn a_confirmation_approves_nothing_that_needs_another_decision() {
         run.run.confirming_verdict(&approval, at(run.clock + 3_600)),
         None
     );
+    // A later turn of the user's group makes no decision without the user.
+    let leads = EscalationStep {
+        group: Label::parse("leads").unwrap(),
+        users: BTreeSet::from([user("asker")]),
+        from: at(run.clock + 60),
+    };
+    let of_leads = Approval {
+        escalation: Escalation {
+            steps: vec![leads],
+            announced: 0,
+        },
+        ..approval.clone()
+    };
+    for seconds in [0, 60] {
+        let now = at(run.clock + seconds);
+        assert_eq!(run.run.confirming_verdict(&of_leads, now), None);
+    }
     let of_user = confirmed(false);
     assert_eq!(of_user.run.confirming_verdict(&approval, now), None);
 }

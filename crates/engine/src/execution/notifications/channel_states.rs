@@ -65,7 +65,8 @@ impl ChannelStates {
         }
     }
 
-    /// Lets a channel rest that did not answer: each time for longer, and at least as long as it demands.
+    /// Lets a channel rest that did not answer: each time for longer, and at least as long as it demands, but no longer
+    /// than the longest rest.
     pub(super) fn unanswered(
         &self,
         key: &ChannelKey,

@@ -89,7 +89,7 @@ impl NotificationService {
         now: Timestamp,
     ) -> Result<Rendered, EngineError> {
         let Some(found) = self.ports.store.approval(tenant, approval_id).await? else {
-            return Ok(Rendered::out_of_date("the approval is gone"));
+            return Ok(Rendered::out_of_date("the approval no longer exists"));
         };
         let approval: Approval = match decode_stored(&found.record.body) {
             Ok(approval) => approval,
@@ -127,7 +127,7 @@ impl NotificationService {
         (topic, at): (NotificationTopic, Timestamp),
     ) -> Result<Rendered, EngineError> {
         let Some(record) = self.ports.store.run(tenant, run_id).await? else {
-            return Ok(Rendered::out_of_date("the run is gone"));
+            return Ok(Rendered::out_of_date("the run no longer exists"));
         };
         let cause = if topic == NotificationTopic::RunFailed {
             self.cause(tenant, run_id).await
@@ -191,7 +191,7 @@ impl NotificationService {
         at: Timestamp,
     ) -> Result<Rendered, EngineError> {
         let Some(record) = self.ports.store.run(tenant, run_id).await? else {
-            return Ok(Rendered::out_of_date("the run is gone"));
+            return Ok(Rendered::out_of_date("the run no longer exists"));
         };
         if record.status != RunStatus::AwaitingConfirmation {
             let why = format!("the run is {}", record.status.in_words());
@@ -210,7 +210,7 @@ impl NotificationService {
         at: Timestamp,
     ) -> Result<Rendered, EngineError> {
         let Some(record) = self.ports.store.run(tenant, run_id).await? else {
-            return Ok(Rendered::out_of_date("the mission is gone"));
+            return Ok(Rendered::out_of_date("the mission no longer exists"));
         };
         if record.status != RunStatus::AwaitingApproval {
             let why = format!("the mission is {}", record.status.in_words());

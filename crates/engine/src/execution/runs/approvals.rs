@@ -5,12 +5,13 @@ mod confirmations;
 mod decide;
 mod escalate;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
+use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId, UserId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_domain::approval::{Approval, ApprovalStatus, ExactCall};
 use charter_domain::clock::Clock;
@@ -207,6 +208,8 @@ impl RunApprovals {
             .playbook
             .as_ref()
             .is_some_and(|(_, class)| *class == SafetyClass::Destructive);
+        let listed: BTreeSet<&StepId> = list.iter().map(|asked| &asked.step).collect();
+        let is_plan = run.lists_all_writes(&listed);
         let requested_at = self.clock.now();
         let tenant = &workspace.tenant;
         Some(Approval {
@@ -219,7 +222,7 @@ impl RunApprovals {
                 several => several.iter().map(|call| (*call).clone()).collect(),
             },
             destructive,
-            plan_digest: run.unconfirmed_plan(),
+            plan_digest: is_plan.then(|| run.unconfirmed_plan()).flatten(),
             rules,
             requested_by: run.by().clone(),
             requesters: requesters.collect(),

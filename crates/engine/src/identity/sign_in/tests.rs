@@ -358,14 +358,17 @@ async fn a_sign_in_makes_a_new_session_id_and_ends_the_old_session() {
     assert_eq!(as_text(&rig.user(&second).await), MIA);
 }
 
-/// A session that another sign-in ends leaves no valid refresh token at the provider.
+/// The new tokens of a user may depend on the old ones at the provider. A session of another user leaves no valid
+/// refresh token there.
 #[tokio::test]
-async fn the_tokens_of_a_replaced_session_are_revoked() {
+async fn the_tokens_of_a_replaced_session_of_another_user_are_revoked() {
     let rig = rig();
     let first = rig.signed_in(None).await;
-    rig.signed_in(Some(&first)).await;
+    let second = rig.signed_in(Some(&first)).await;
+    *rig.endpoint.claims.lock().unwrap() = json!({"sub": "noa"});
+    rig.signed_in(Some(&second)).await;
     rig.wait_for_renewals().await;
-    assert_eq!(*rig.endpoint.revoked.lock().unwrap(), ["rt-secret-1"]);
+    assert_eq!(*rig.endpoint.revoked.lock().unwrap(), ["rt-secret-2"]);
 }
 
 #[tokio::test]

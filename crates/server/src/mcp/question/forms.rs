@@ -144,6 +144,8 @@ pub(super) fn approval() -> Map<String, Value> {
     }))
 }
 
+/// Describes a plan, with the arguments of its writes as the plan has them: without four eyes, the confirmation approves
+/// the calls.
 pub(super) fn plan_of(run: &RunView) -> String {
     let steps = run
         .state
@@ -153,7 +155,14 @@ pub(super) fn plan_of(run: &RunView) -> String {
     let lines = steps.map(|step| {
         let tool = step.tool.as_ref().map_or("", AsRef::as_ref);
         let kind = if step.writes { "write" } else { "read" };
-        format!("- {} ({kind}, {tool})", step.step)
+        let arguments = run.planned_arguments(&step.step);
+        match arguments.filter(|_| step.writes) {
+            Some(arguments) => {
+                let arguments = Value::Object(arguments.clone());
+                format!("- {} ({kind}, {tool} with {arguments})", step.step)
+            }
+            None => format!("- {} ({kind}, {tool})", step.step),
+        }
     });
     let mut lines: Vec<String> = lines.collect();
     let with = Value::Object(run.state.parameters.clone());

@@ -10,7 +10,7 @@ use charter_contract::run_status::RunStatus;
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, Digest};
-use charter_domain::graph::{Entry, StepItem};
+use charter_domain::graph::{Entry, StepAction, StepItem};
 use charter_domain::parameters::{ProposedValue, ValueSource};
 use charter_domain::run::{
     FoldError, MissingAccount, Run, RunEvent, RunOutcome, StepState, StopCause, StrictReplay,
@@ -129,6 +129,20 @@ pub struct StepView {
 }
 
 impl RunView {
+    /// Returns the arguments of a step's call, or of each of its calls, as the plan has them.
+    #[must_use]
+    pub fn planned_arguments(&self, step: &StepId) -> Option<&Map<String, Value>> {
+        let Some(RunEvent::Started(started)) = self.events.first().map(|first| &first.event) else {
+            return None;
+        };
+        match started.graph.step(step)?.action.each() {
+            StepAction::Call { arguments, .. } => Some(arguments.written()),
+            StepAction::Choose { .. }
+            | StepAction::Conclude { .. }
+            | StepAction::ForEach { .. } => None,
+        }
+    }
+
     /// Returns the account that the run failed for want of, if the run changed nothing: the same may be ordered again
     /// once the account is connected.
     #[must_use]
