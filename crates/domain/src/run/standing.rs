@@ -123,6 +123,12 @@ impl Slot {
         }
     }
 
+    /// Returns whether the steps that depend on this one no longer wait for it.
+    pub(super) fn lets_dependants_pass(&self) -> bool {
+        let is_excluded_early = matches!(self.state, StepState::Skipped { .. }) && self.waits_for > 0;
+        self.state.is_settled() && !is_excluded_early
+    }
+
     /// Records that an interrupted attempt is not immediately repeated: its outcome remains unknown.
     pub(super) fn leave(&mut self) {
         self.unheard |= matches!(self.state, StepState::Running { .. });

@@ -262,20 +262,29 @@ impl RunSteps {
         Ok(())
     }
 
-    /// Settles a step, so that its dependants wait for one source fewer.
+    /// Settles a step, so that its dependants wait for one source fewer. Those of a step that is excluded before its
+    /// turn wait until its own sources have settled, because they come after these.
     pub(super) fn settle(&mut self, at: usize, state: StepState) {
-        let slot = &mut self.slots[at];
-        if slot.state.is_settled() {
+        if self.slots[at].state.is_settled() {
             return;
         }
-        slot.state = state;
+        self.slots[at].state = state;
         self.ready.remove(&at);
         self.live.remove(&at);
-        for follower in self.graph.followers(at) {
-            let slot = &mut self.slots[*follower];
-            slot.waits_for -= 1;
-            if slot.waits_for == 0 && slot.state == StepState::Pending {
-                self.ready.insert(*follower);
+        let mut passing = vec![at];
+        while let Some(at) = passing.pop() {
+            if !self.slots[at].lets_dependants_pass() {
+                continue;
+            }
+            for follower in self.graph.followers(at) {
+                let slot = &mut self.slots[*follower];
+                slot.waits_for -= 1;
+                match slot.state {
+                    _ if slot.waits_for > 0 => {}
+                    StepState::Pending => drop(self.ready.insert(*follower)),
+                    StepState::Skipped { .. } => passing.push(*follower),
+                    _ => {}
+                }
             }
         }
     }
@@ -299,12 +308,12 @@ impl RunSteps {
         Ok(())
     }
 
-    /// Returns the number of distinct sources of a step that have not settled.
+    /// Returns the number of distinct sources that a step still waits for.
     fn unsettled_sources(&self, at: usize) -> usize {
         let sources = sources(&self.graph.steps()[at]);
         let open = sources.into_iter().filter(|id| {
             let slot = self.graph.place(id).map(|at| &self.slots[at]);
-            slot.is_some_and(|slot| !slot.state.is_settled())
+            slot.is_some_and(|slot| !slot.lets_dependants_pass())
         });
         open.count()
     }

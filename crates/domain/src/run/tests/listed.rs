@@ -115,6 +115,29 @@ fn an_excluded_call_does_not_happen() {
     assert_eq!(again.state_digest(), run.run.state_digest());
 }
 
+/// The items of a list run in sequence, although the one between them is excluded.
+#[test]
+fn the_steps_after_an_excluded_call_wait_for_the_calls_before_it() {
+    let after = |name: &str, source: &str| {
+        let mut step = write(name, &[source]);
+        step.entry.edges[0].on = EdgeCondition::Settled;
+        step
+    };
+    let mut run = Driven::new(vec![write("a", &[]), after("b", "a"), after("c", "b")]);
+    run.ask_for(&["a", "b", "c"]);
+    run.grant("a").unwrap();
+    run.exclude("b").unwrap();
+    run.grant("c").unwrap();
+    assert_eq!(run.next(), start(&["a"]));
+    run.begin_with("a", ask()).unwrap();
+    assert!(run.begin_with("c", ask()).is_err(), "`a` has not ended");
+    run.succeed("a").unwrap();
+    assert_eq!(run.next(), start(&["c"]));
+    run.begin_with("c", ask()).unwrap();
+    run.succeed("c").unwrap();
+    assert_eq!(run.outcome(), "completed");
+}
+
 #[test]
 fn a_rejected_list_writes_nothing() {
     let mut run = sequence();
