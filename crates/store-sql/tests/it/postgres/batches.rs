@@ -20,7 +20,7 @@ use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
 
 use super::several::until_waiting;
-use crate::postgres::database::{migrated, options, raw, store};
+use crate::postgres::database::{migrated, raw, store};
 
 /// Connections that write batches.
 const WRITERS: u128 = 4;
@@ -100,6 +100,7 @@ async fn a_refused_append_of_a_batch_fails_alone() -> Outcome {
     appends[4].approvals = vec![ApprovalChange::Move(ApprovalTransition {
         approval_id: ApprovalId::from_uuid(Uuid::from_u128(1)),
         from: ApprovalState::Approved,
+        expected_body: None,
         to: ApprovalState::Consumed,
         body: "{}".to_owned(),
     })];
