@@ -125,7 +125,8 @@ impl Slot {
 
     /// Returns whether the steps that depend on this one no longer wait for it.
     pub(super) fn lets_dependants_pass(&self) -> bool {
-        let is_excluded_early = matches!(self.state, StepState::Skipped { .. }) && self.waits_for > 0;
+        let is_excluded_early =
+            matches!(self.state, StepState::Skipped { .. }) && self.waits_for > 0;
         self.state.is_settled() && !is_excluded_early
     }
 
