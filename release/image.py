@@ -82,8 +82,11 @@ def gather(listed: dict[str, Any], binary: Path, model: Path, folder: Path) -> N
     options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile", "--require-hashes"]
     options += ["--only-binary=:all:", "--python-version", version, "--target", str(packages)]
     run(sys.executable, "-m", "pip", "install", *options, "--requirement", ROOT / listed["python"]["requirements"])
-    # Scripts of the libraries, which name the interpreter of this machine.
+    # Scripts of the libraries name the interpreter of this machine.
     shutil.rmtree(packages / "bin", ignore_errors=True)
+    for record in packages.glob("*.dist-info/RECORD"):
+        lines = record.read_text(encoding="utf-8").splitlines(keepends=True)
+        record.write_text("".join(line for line in lines if not line.startswith("../../bin/")), encoding="utf-8")
     (environment / "bin").mkdir()
     for name in ("python", "python3"):
         (environment / "bin" / name).symlink_to(interpreter)
@@ -110,7 +113,8 @@ def build_files(listed: dict[str, Any], binary: Path, model: Path, output: Path,
         # A container has no use for programs that change the user.
         'find "$1" -xdev -type f -perm /6000 -exec chmod ug-s {} +',
         # Made for one machine, or again at each start.
-        'rm -rf "$1/var/log"/* "$1/var/cache/ldconfig" "$1/var/cache/apt"/*.bin "$1/etc/hostname" "$1/etc/resolv.conf"',
+        'rm -rf "$1/var/log"/* "$1/var/cache/ldconfig" "$1/var/cache/apt"/*.bin "$1/etc/hostname" "$1/etc/resolv.conf" '
+        '"$1/usr/share/python3/debpython/__pycache__"',
     ]
     with tempfile.TemporaryDirectory() as folder:
         gathered = Path(folder) / "gathered"
