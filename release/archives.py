@@ -39,18 +39,32 @@ def _parents(entries: Iterable[Entry]) -> list[str]:
     return sorted(found - {".", "/"})
 
 
+def _add_all(tar: tarfile.TarFile, entries: list[Entry], epoch: int) -> None:
+    """Add all parent directories, then the entries."""
+    for name in _parents(entries):
+        folder = _member(name, 0o755, epoch)
+        folder.type = tarfile.DIRTYPE
+        tar.addfile(folder)
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        member, content = _member(entry.name, entry.mode, epoch), entry.read()
+        member.size = len(content)
+        tar.addfile(member, io.BytesIO(content))
+
+
+def write_tar(path: Path, entries: list[Entry], epoch: int) -> None:
+    """Write a tar file."""
+    with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
+        _add_all(tar, entries, epoch)
+
+
 def write_tar_gz(path: Path, entries: list[Entry], epoch: int) -> None:
-    """Write a tar file with all parent directories, packed by gzip."""
-    with path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=epoch) as packed:
-        with tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as tar:
-            for name in _parents(entries):
-                folder = _member(name, 0o755, epoch)
-                folder.type = tarfile.DIRTYPE
-                tar.addfile(folder)
-            for entry in sorted(entries, key=lambda entry: entry.name):
-                member, content = _member(entry.name, entry.mode, epoch), entry.read()
-                member.size = len(content)
-                tar.addfile(member, io.BytesIO(content))
+    """Write a tar file, packed by gzip."""
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile("", "wb", 6, file, mtime=epoch) as packed,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as tar,
+    ):
+        _add_all(tar, entries, epoch)
 
 
 def write_zip(path: Path, entries: list[Entry]) -> None:

@@ -5,7 +5,7 @@
 #   release/build.sh [TRIPLE]
 #
 # GLIBC      the oldest glibc that the binary runs with; cargo-zigbuild links against it. Empty: this machine's glibc.
-# OBJCOPY    the program that splits the binary, for targets that this machine's objcopy does not know.
+# OBJCOPY    the program that splits the binary; for another processor, e.g. aarch64-linux-gnu-objcopy if absent.
 #
 # Two builds of a commit are equal, wherever the checkout, Cargo's home and the target directory are: paths are mapped
 # to fixed ones, and the console's files get the commit's time.
@@ -16,6 +16,12 @@ host="$(rustc -vV | sed -n 's/^host: //p')"
 triple="${1:-$host}"
 glibc="${GLIBC-2.31}"
 objcopy="${OBJCOPY:-objcopy}"
+if [ "$triple" != "$host" ]; then
+  # Rust's standard library for the target.
+  rustup target add "$triple"
+  [ "${triple%%-*}" = "${host%%-*}" ] || objcopy="${OBJCOPY:-${triple%%-*}-linux-gnu-objcopy}"
+fi
+command -v "$objcopy" > /dev/null || { echo "release: $objcopy is not installed (binutils)" >&2; exit 1; }
 
 # Linked by zig, as is each target that is not this machine's.
 if [ -n "$glibc" ] || [ "$triple" != "$host" ]; then

@@ -1,7 +1,9 @@
 """Builds the container image from release/image.toml, without a container engine.
 
     image.py files   --binary FILE --model DIRECTORY --output TAR     the root file system, as a tar file
-    image.py layout  --root TAR --version VERSION --output DIRECTORY  an OCI layout with layers and configuration
+    image.py layout  --root TAR --output DIRECTORY --dist DIRECTORY   an OCI layout with layers and configuration; as a
+                                                                      tar file, and the compose file and the Helm chart
+                                                                      with its digest, among the files of a release
     image.py list    TAR                                              each file with mode, owner and digest
     image.py compare TAR TAR                                          fails where two root file systems differ
 
@@ -25,9 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import oci
+import package
+from archives import Entry, write_tar, write_tar_gz
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = Path(__file__).with_name("image.toml")
+COMPOSE = ROOT / "deploy/compose.yaml"
+CHART = ROOT / "deploy/helm/charter"
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 PYVENV = "home = /usr/bin\ninclude-system-site-packages = false\nversion = {version}\n"
 # Files that differ between two root file systems with equal packages: logs, and caches that packages write.
@@ -53,14 +59,6 @@ def run(*command: str | Path, environment: dict[str, str] | None = None) -> None
         raise ImageError(f"{command[0]} is not installed") from error
     if done.returncode != 0:
         raise ImageError(f"`{' '.join(map(str, command))}` failed with exit code {done.returncode}")
-
-
-def commit_time() -> int:
-    """Return SOURCE_DATE_EPOCH, else the time of the commit."""
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    if given:
-        return int(given)
-    return int(subprocess.check_output(["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]))
 
 
 def gather(listed: dict[str, Any], binary: Path, model: Path, folder: Path) -> None:
@@ -170,16 +168,43 @@ def configuration(listed: dict[str, Any], version: str) -> dict[str, Any]:
     }
 
 
-def build_layout(listed: dict[str, Any], root: Path, version: str, machine: str, output: Path, epoch: int) -> None:
-    """Write the OCI layout, and print its digest and size."""
+def deployment(digest: str, repository: str) -> list[Entry]:
+    """Return the compose file and the Helm chart, which name the image by its digest."""
+    entries = []
+    for path in sorted([COMPOSE, *(path for path in CHART.rglob("*") if path.is_file())]):
+        text = path.read_text(encoding="utf-8")
+        for before, after in {
+            "${CHARTER_IMAGE:-charter:latest}": f"${{CHARTER_IMAGE:-{repository}@{digest}}}",
+            "  build:\n    context: ..\n    dockerfile: deploy/Dockerfile\n": "",
+            '  repository: charter\n  tag: ""': f'  repository: {repository}\n  tag: ""',
+            '  digest: ""\n': f'  digest: "{digest}"\n',
+        }.items():
+            text = text.replace(before, after)
+        entries.append(Entry(str(path.relative_to(ROOT)), text.encode()))
+    named = [entry.name for entry in entries if digest.encode() in entry.read()]
+    expected = [str(path.relative_to(ROOT)) for path in (COMPOSE, CHART / "values.yaml")]
+    if sorted(named) != sorted(expected):
+        raise ImageError(f"the digest is in {named}, expected in {expected}: a text that it replaces has changed")
+    return entries
+
+
+def build_layout(listed: dict[str, Any], given: argparse.Namespace, epoch: int) -> None:
+    """Write the OCI layout and what is made of it; print its digest and size."""
+    version, output, dist = package.workspace_version(), given.output, given.dist
+    output.parent.mkdir(parents=True, exist_ok=True)
+    dist.mkdir(parents=True, exist_ok=True)
     order = listed["layers"]["order"]
     with tempfile.TemporaryDirectory(dir=output.parent) as folder:
-        layers = oci.split(root, len(order) + 1, lambda path: layer_of(path, order), Path(folder), epoch)
+        layers = oci.split(given.root, len(order) + 1, lambda path: layer_of(path, order), Path(folder), epoch)
         created = datetime.datetime.fromtimestamp(epoch, datetime.UTC).isoformat().replace("+00:00", "Z")
-        image = oci.Image(machine, created, configuration(listed, version), version)
+        image = oci.Image(given.machine, created, configuration(listed, version), version)
         digest = oci.write_layout(output, image, layers)
     unpacked = sum(layer.unpacked_bytes for layer in layers)
     packed = sum(layer.packed_bytes for layer in layers)
+    files = [Entry(str(path.relative_to(output)), path) for path in sorted(output.rglob("*")) if path.is_file()]
+    write_tar(dist / f"charter-{version}-image-{given.machine}.tar", files, epoch)
+    write_tar_gz(dist / f"charter-{version}-deploy-{given.machine}.tar.gz", deployment(digest, given.repository), epoch)
+    package.write_checksums(dist)
     print(f"{digest} {len(layers)} layers, {packed:,} bytes packed, {unpacked:,} bytes unpacked")
 
 
@@ -195,7 +220,7 @@ def described(root: Path) -> dict[str, str]:
             if member.isfile():
                 file = tar.extractfile(member)
                 assert file is not None
-                found[path] = f"file {facts} {hashlib.file_digest(file, 'sha256').hexdigest()}"
+                found[path] = f"file {facts} {hashlib.sha256(file.read()).hexdigest()}"
             elif member.issym() or member.islnk():
                 found[path] = f"link {member.uid}:{member.gid} {member.linkname.removeprefix('./')}"
             elif member.isdir():
@@ -222,9 +247,10 @@ def main() -> None:
     files.add_argument("--output", type=Path, required=True)
     layout = commands.add_parser("layout")
     layout.add_argument("--root", type=Path, required=True)
-    layout.add_argument("--version", required=True)
     layout.add_argument("--machine", default="amd64", help="the processor, as Go names it")
+    layout.add_argument("--repository", default="charter", help="the image's name in the compose file and the chart")
     layout.add_argument("--output", type=Path, required=True)
+    layout.add_argument("--dist", type=Path, required=True)
     commands.add_parser("list").add_argument("root", type=Path)
     compare = commands.add_parser("compare")
     compare.add_argument("one", type=Path)
@@ -232,9 +258,9 @@ def main() -> None:
     given = parser.parse_args()
     try:
         if given.command == "files":
-            build_files(contents(), given.binary, given.model, given.output, commit_time())
+            build_files(contents(), given.binary, given.model, given.output, package.commit_time())
         elif given.command == "layout":
-            build_layout(contents(), given.root, given.version, given.machine, given.output, commit_time())
+            build_layout(contents(), given, package.commit_time())
         elif given.command == "list":
             print("\n".join(f"{path} {facts}" for path, facts in sorted(described(given.root).items())))
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
@@ -48,10 +49,11 @@ def _digest(path: Path) -> str:
 def _write_tars(root: Path, count: int, layer_of: Callable[[str], int], folder: Path, epoch: int) -> list[Path]:
     """Write the members of a tar file into one tar file for each layer. Each layer has the parents of its files."""
     paths = [folder / f"{index}.tar" for index in range(count)]
-    tars = [tarfile.open(path, "w", format=tarfile.PAX_FORMAT) for path in paths]
     directories: dict[str, tarfile.TarInfo] = {}
     written: list[set[str]] = [set() for _ in paths]
-    with tarfile.open(root) as whole:
+    with contextlib.ExitStack() as opened:
+        whole = opened.enter_context(tarfile.open(root))
+        tars = [opened.enter_context(tarfile.open(path, "w", format=tarfile.PAX_FORMAT)) for path in paths]
         for member in whole:
             member.name = member.name.removeprefix("./").rstrip("/")
             # Devices are made by the engine.
@@ -72,8 +74,6 @@ def _write_tars(root: Path, count: int, layer_of: Callable[[str], int], folder: 
                     tars[index].addfile(directories[name])
             written[index].add(member.name)
             tars[index].addfile(member, whole.extractfile(member) if member.isfile() else None)
-    for tar in tars:
-        tar.close()
     return paths
 
 
@@ -82,9 +82,12 @@ def split(root: Path, count: int, layer_of: Callable[[str], int], folder: Path, 
     layers = []
     for path in _write_tars(root, count, layer_of, folder, epoch):
         packed = path.with_suffix(".tar.gz")
-        with path.open("rb") as tar, packed.open("wb") as file:
-            with gzip.GzipFile("", "wb", 6, file, mtime=0) as out:
-                shutil.copyfileobj(tar, out, 1 << 20)
+        with (
+            path.open("rb") as tar,
+            packed.open("wb") as file,
+            gzip.GzipFile("", "wb", 6, file, mtime=0) as out,
+        ):
+            shutil.copyfileobj(tar, out, 1 << 20)
         layers.append(Layer(packed, _digest(packed), packed.stat().st_size, _digest(path), path.stat().st_size))
         path.unlink()
     return layers

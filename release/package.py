@@ -163,7 +163,9 @@ def below(prefix: str, entries: Iterable[Entry]) -> list[Entry]:
     return [replace(entry, name=f"{prefix}/{entry.name}") for entry in entries]
 
 
-def debian(fields: dict[str, str], scripts: dict[str, str], entries: list[Entry], packing: str, output: Path, epoch: int) -> None:
+def debian(
+    fields: dict[str, str], scripts: dict[str, str], entries: list[Entry], packing: str, output: Path, epoch: int
+) -> None:
     """Write a Debian package."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
@@ -190,7 +192,9 @@ def debian(fields: dict[str, str], scripts: dict[str, str], entries: list[Entry]
         run("dpkg-deb", *options, "--build", tree, output, environment={"SOURCE_DATE_EPOCH": str(epoch)})
 
 
-def debian_server(release: Release, linked: Linking, binary: Path, bom: bytes, output: Path, made: tuple[list[Entry], list[Entry]]) -> Path:
+def debian_server(
+    release: Release, linked: Linking, binary: Path, bom: bytes, output: Path, made: tuple[list[Entry], list[Entry]]
+) -> Path:
     """Write the Debian package of the program and the service."""
     completions, pages = made
     places = {path: other or path for _, path, other in COMPLETIONS}
@@ -249,7 +253,9 @@ def copyright_text() -> bytes:
     return b"Charter and the embedding model all-MiniLM-L6-v2 are licensed under the Apache License 2.0.\n\n" + licence
 
 
-def wheel(release: Release, name: str, tags: str, requires: list[str], files: list[Entry], boms: list[Entry], output: Path) -> Path:
+def wheel(
+    release: Release, name: str, tags: str, requires: list[str], files: list[Entry], boms: list[Entry], output: Path
+) -> Path:
     """Write a Python wheel that installs files below the prefix of the environment."""
     stem = f"{name.replace('-', '_')}-{release.version}"
     info, data = f"{stem}.dist-info", f"{stem}.data"
@@ -288,8 +294,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", type=Path, required=True, help="the stripped binary")
     parser.add_argument("--debug", type=Path, help="its debug information")
-    parser.add_argument("--target", required=True, help="the target that it was built for, e.g. x86_64-unknown-linux-gnu")
-    parser.add_argument("--runs", type=Path, help="a binary of the same version that runs here; that of --binary if absent")
+    parser.add_argument(
+        "--target", required=True, help="the target that it was built for, e.g. x86_64-unknown-linux-gnu"
+    )
+    parser.add_argument(
+        "--runs", type=Path, help="a binary of the same version that runs here; that of --binary if absent"
+    )
     parser.add_argument("--model", type=Path, required=True, help="the directory with the embedding model's files")
     parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()

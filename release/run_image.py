@@ -218,7 +218,9 @@ def account(python: Path, state: Path) -> Iterator[str]:
     endpoint = subprocess.run(started, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     try:
         environment = os.environ | keys | {"AWS_ENDPOINT_URL": endpoint}
-        subprocess.run([str(python), str(ROOT / "quickstart/estate.py")], check=True, env=environment, stdout=sys.stderr)
+        subprocess.run(
+            [str(python), str(ROOT / "quickstart/estate.py")], check=True, env=environment, stdout=sys.stderr
+        )
         yield endpoint
     finally:
         subprocess.run([*script, "stop", "--state", str(state)], check=False)

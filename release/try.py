@@ -115,7 +115,15 @@ def make_root(kind: Kind, given: Path | None, cache: Path) -> Path:
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
         making = path.with_suffix(".part.tar")
-        command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={kind.packages}", SUITE, str(making), MIRROR]
+        command = [
+            "mmdebstrap",
+            "--quiet",
+            "--variant=minbase",
+            f"--include={kind.packages}",
+            SUITE,
+            str(making),
+            MIRROR,
+        ]
         if subprocess.run(command, check=False).returncode != 0:
             raise TryError(f"`{' '.join(command)}` failed")
         making.rename(path)
