@@ -130,7 +130,7 @@ def estate(state: Path) -> Iterator[str | None]:
 def search() -> Iterator[str]:
     """The address of the stand-in for a search engine, while the block runs."""
     command = [sys.executable, str(ROOT / "quickstart" / "web.py"), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as engine:
         try:
             assert engine.stdout is not None
             yield engine.stdout.readline().split()[-1]
