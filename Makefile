@@ -100,7 +100,7 @@ TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --ch
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every kind of test"
-	@echo "make test-full   run make test, then storage on a second PostgreSQL, longer faults, measured screens"
+	@echo "make test-full   run make test, then storage on a second PostgreSQL, longer faults, measured screens, the image"
 	@echo "make slowest     run the Rust tests and name the 30 slowest"
 	@echo "make hooks       check formatting and repository rules before each commit"
 	@echo "make demo        build, ask, and leave the server of the quickstart running, with its console"
@@ -112,7 +112,7 @@ help:
 	@echo "make check       formatting, lints, repository rules, generated files, documentation"
 	@echo "make docs        build the documentation's site into target/site, and check every link"
 	@echo "make tutorial    do what the tutorial says, command by command, and compare what is printed"
-	@echo "make check-python check the Python client, the scripts that measure routing or fetch the model, and test vectors: types, lints, generated files"
+	@echo "make check-python check the Python client, the scripts that measure routing, fetch the model or pack releases, and test vectors: types, lints, generated files"
 	@echo "make check-deps  check versions, licenses and sources of the Rust dependencies"
 	@echo "make advisories  look for known vulnerabilities of the Rust dependencies; needs a network"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
