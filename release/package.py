@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import email.utils
 import gzip
 import hashlib
 import os
@@ -68,6 +69,13 @@ if [ "$1" = purge ] && [ -d /var/lib/charter ]; then
     echo "charter: /var/lib/charter is kept: it holds the store and the keys that sign evidence" >&2
 fi
 """
+COPYRIGHT = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+
+Files: *
+Copyright: The Charter authors, and the authors of all-MiniLM-L6-v2
+License: Apache-2.0
+ The text of the licence is in /usr/share/common-licenses/Apache-2.0.
+"""
 SHLIBS = {"libc.so.6": "libc6", "libm.so.6": "libc6", "libgcc_s.so.1": "libgcc-s1"}
 
 
@@ -85,9 +93,14 @@ class Release:
         return self.target.split("-")[0]
 
     @property
+    def is_static(self) -> bool:
+        """Whether it is for systems without glibc, such as Alpine."""
+        return self.target.endswith("-musl")
+
+    @property
     def name(self) -> str:
         """The archive's name without its suffix."""
-        return f"charter-{self.version}-{self.machine}-linux"
+        return f"charter-{self.version}-{self.machine}-linux{'-musl' if self.is_static else ''}"
 
 
 @dataclass(frozen=True)
@@ -129,7 +142,7 @@ def linking(described: str) -> Linking:
 def wheel_tags(machine: str, linked: Linking) -> str:
     """Return the platforms on which a wheel with the binary installs."""
     if linked.glibc is None:
-        return f"manylinux_2_17_{machine}.musllinux_1_1_{machine}"
+        return f"musllinux_1_1_{machine}"
     return f"manylinux_{linked.glibc[0]}_{linked.glibc[1]}_{machine}"
 
 
@@ -198,15 +211,15 @@ def debian_server(
     """Write the Debian package of the program and the service."""
     completions, pages = made
     places = {path: other or path for _, path, other in COMPLETIONS}
-    changelog = gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), 9, mtime=0)
+    changes = gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), 9, mtime=0)
     entries = [
         Entry("usr/bin/charter", binary, 0o755),
         *(Entry(f"usr/share/{places[entry.name]}", entry.content) for entry in completions),
         *(Entry(f"usr/share/{page.name}.gz", gzip.compress(page.read(), 9, mtime=0)) for page in pages),
         Entry("usr/lib/systemd/system/charter.service", HERE / "charter.service"),
         Entry("etc/charter/charter.toml", HERE / "charter.toml"),
-        Entry("usr/share/doc/charter/copyright", copyright_text()),
-        Entry("usr/share/doc/charter/changelog.gz", changelog),
+        *documents("charter", release),
+        Entry("usr/share/doc/charter/CHANGELOG.md.gz", changes),
         Entry("usr/share/doc/charter/charter.cdx.json.gz", gzip.compress(bom, 9, mtime=0)),
     ]
     fields = {
@@ -218,9 +231,9 @@ def debian_server(
         "Priority": "optional",
         "Homepage": HOMEPAGE,
         "Depends": ", ".join([*debian_dependencies(linked), "passwd"]),
-        # Scripts of tools run with python3 and bash.
-        "Recommends": f"charter-model (= {release.version}), python3, bash, ca-certificates",
-        "Description": f"{SUMMARY}\n One binary with the server, the command line and the web console.",
+        # Scripts of tools run with python3, and with bash, which every Debian has.
+        "Recommends": f"charter-model (= {release.version}), python3, ca-certificates",
+        "Description": f"{SUMMARY.removeprefix('The ')}\n One binary: server, command line and web console.",
     }
     scripts = {"conffiles": "/etc/charter/charter.toml\n", "postinst": POSTINST, "prerm": PRERM, "postrm": POSTRM}
     path = output / f"charter_{release.version}_{fields['Architecture']}.deb"
@@ -230,7 +243,7 @@ def debian_server(
 
 def debian_model(release: Release, model: list[Entry], output: Path) -> Path:
     """Write the Debian package of the embedding model."""
-    entries = [*below("usr", model), Entry("usr/share/doc/charter-model/copyright", copyright_text())]
+    entries = [*below("usr", model), *documents("charter-model", release)]
     fields = {
         "Package": "charter-model",
         "Version": release.version,
@@ -239,7 +252,7 @@ def debian_model(release: Release, model: list[Entry], output: Path) -> Path:
         "Section": "utils",
         "Priority": "optional",
         "Homepage": HOMEPAGE,
-        "Description": "The embedding model of Charter\n all-MiniLM-L6-v2, which Charter compares sentences with.",
+        "Description": "Embedding model of Charter\n all-MiniLM-L6-v2, which Charter compares sentences with.",
     }
     path = output / f"charter-model_{release.version}_all.deb"
     # The weights hardly shrink: the packing that unpacks fastest.
@@ -247,10 +260,15 @@ def debian_model(release: Release, model: list[Entry], output: Path) -> Path:
     return path
 
 
-def copyright_text() -> bytes:
-    """Return the licence with a line about it."""
-    licence = (ROOT / "LICENSE").read_bytes()
-    return b"Charter and the embedding model all-MiniLM-L6-v2 are licensed under the Apache License 2.0.\n\n" + licence
+def documents(name: str, release: Release) -> list[Entry]:
+    """Return the documents that Debian expects in each package."""
+    date = email.utils.formatdate(release.epoch)
+    changelog = f"{name} ({release.version}) unstable; urgency=medium\n\n  * Release.\n\n -- {MAINTAINER}  {date}\n"
+    folder = f"usr/share/doc/{name}"
+    return [
+        Entry(f"{folder}/copyright", COPYRIGHT.encode()),
+        Entry(f"{folder}/changelog.gz", gzip.compress(changelog.encode(), 9, mtime=0)),
+    ]
 
 
 def wheel(
@@ -333,8 +351,7 @@ def pack(
 ) -> list[Path]:
     """Write the archives, packages and wheels, and the bill of materials."""
     completions, pages = made
-    directory = ROOT / "does-not-exist" if not model else Path(str(model[0].content)).parent
-    bom = sbom.to_json(sbom.bill(release.version, release.target, directory, release.epoch))
+    bom = sbom.to_json(sbom.bill(release.version, release.target, Path(str(model[0].content)).parent, release.epoch))
     bom_path = output / f"{release.name}.cdx.json"
     bom_path.write_bytes(bom)
     shared = below("share", [*completions, *pages])
@@ -343,19 +360,22 @@ def pack(
     texts = [Entry(f"share/doc/charter/{name}", ROOT / name) for name in ("LICENSE", "CHANGELOG.md")]
     service = [Entry("share/doc/charter/charter.service", HERE / "charter.service")]
     write_tar_gz(archive, below(release.name, [program, *shared, *texts, *service]), release.epoch)
-    model_archive = output / f"charter-model-{release.version}.tar.gz"
-    write_tar_gz(model_archive, below(f"charter-model-{release.version}", model), release.epoch)
     requires = ["Requires-Python: >=3.9", "Provides-Extra: model"]
     requires.append(f"Requires-Dist: charter-model=={release.version} ; extra == 'model'")
     files = [Entry("scripts/charter", binary, 0o755), *below("data", shared)]
     boms = [Entry("charter.cdx.json", bom)]
+    binary_wheel = wheel(release, "charter-binary", wheel_tags(release.machine, linked), requires, files, boms, output)
+    if release.is_static:
+        return [bom_path, archive, binary_wheel]
+    model_archive = output / f"charter-model-{release.version}.tar.gz"
+    write_tar_gz(model_archive, below(f"charter-model-{release.version}", model), release.epoch)
     return [
         bom_path,
         archive,
+        binary_wheel,
         model_archive,
         debian_server(release, linked, binary, bom, output, made),
         debian_model(release, model, output),
-        wheel(release, "charter-binary", wheel_tags(release.machine, linked), requires, files, boms, output),
         wheel(release, "charter-model", "any", [], below("data", model), [], output),
     ]
 

@@ -1,6 +1,7 @@
 """Tests of the scripts that pack a release, without a compiled binary."""
 
 import json
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -24,6 +25,7 @@ READELF = """
 """
 
 
+@unittest.skipUnless(shutil.which("dpkg-deb"), "there is no dpkg-deb")
 class PackageTest(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -62,7 +64,7 @@ class PackageTest(unittest.TestCase):
         package_file = self.pack("out") / "charter_1.2.3_amd64.deb"
         fields = package.run("dpkg-deb", "--field", package_file, "Depends", "Recommends", "Architecture")
         self.assertIn("Depends: libc6 (>= 2.28), libgcc-s1, passwd", fields)
-        self.assertIn("Recommends: charter-model (= 1.2.3), python3, bash, ca-certificates", fields)
+        self.assertIn("Recommends: charter-model (= 1.2.3), python3, ca-certificates", fields)
         listed = package.run("dpkg-deb", "--contents", package_file)
         for path in ("usr/bin/charter", "usr/lib/systemd/system/charter.service", "etc/charter/charter.toml"):
             self.assertIn(f" ./{path}\n", listed)
@@ -82,10 +84,10 @@ class PackageTest(unittest.TestCase):
         self.assertEqual({name.split("/")[0] for name in members}, {"charter-1.2.3-x86_64-linux"})
         self.assertEqual(members["charter-1.2.3-x86_64-linux/bin/charter"].mode, 0o755)
 
-    def test_a_static_binary_installs_with_any_c_library(self) -> None:
+    def test_a_static_binary_installs_with_musl(self) -> None:
         linked = package.linking("")
         self.assertEqual(package.debian_dependencies(linked), [])
-        self.assertEqual(package.wheel_tags("aarch64", linked), "manylinux_2_17_aarch64.musllinux_1_1_aarch64")
+        self.assertEqual(package.wheel_tags("aarch64", linked), "musllinux_1_1_aarch64")
 
     def test_archives_depend_on_names_and_content_alone(self) -> None:
         entries = [Entry("b/c", b"1", 0o755), Entry("a", b"2")]

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SUITE = "bookworm"
-MIRROR = "deb http://deb.debian.org/debian bookworm main"
+MIRROR = "http://deb.debian.org/debian"
 QUESTION = "who is responsible for payments?"
 ANSWER = "payments belongs to Team Ledger"
 # The lines by which the server names the next steps with a new store.
@@ -45,6 +45,7 @@ class Kind:
     program: str = "charter"
 
 
+UNPACK = 'for file in /release/*.tar.gz; do tar -xzf "$file" -C /usr/local --strip-components=1 || exit 1; done'
 KINDS = {
     "deb": Kind(
         ("charter_*_{debian}.deb", "charter-model_*_all.deb"),
@@ -61,7 +62,13 @@ KINDS = {
     "archive": Kind(
         ("charter-[0-9]*-{machine}-linux.tar.gz", "charter-model-*.tar.gz"),
         "python3,ca-certificates",
-        'for file in /release/*.tar.gz; do tar -xzf "$file" -C /usr/local --strip-components=1 || exit 1; done',
+        UNPACK,
+    ),
+    # On a system without glibc.
+    "static": Kind(
+        ("charter-[0-9]*-{machine}-linux-musl.tar.gz", "charter-model-*.tar.gz"),
+        "python3,ca-certificates",
+        UNPACK,
     ),
 }
 
@@ -107,23 +114,16 @@ def find(dist: Path, kind: Kind) -> list[Path]:
     return files
 
 
-def make_root(kind: Kind, given: Path | None, cache: Path) -> Path:
+def make_root(kind: Kind, given: Path | None, suite: str, cache: Path) -> Path:
     """Return the tar file of the empty root file system; a made one is kept in the cache."""
     if given:
         return given
-    path = cache / f"{SUITE}-{kind.packages.replace(',', '+')}.tar"
+    path = cache / f"{suite}-{kind.packages.replace(',', '+')}.tar"
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
         making = path.with_suffix(".part.tar")
-        command = [
-            "mmdebstrap",
-            "--quiet",
-            "--variant=minbase",
-            f"--include={kind.packages}",
-            SUITE,
-            str(making),
-            MIRROR,
-        ]
+        options = ["--quiet", "--variant=minbase", f"--include={kind.packages}"]
+        command = ["mmdebstrap", *options, suite, str(making), MIRROR]
         if subprocess.run(command, check=False).returncode != 0:
             raise TryError(f"`{' '.join(command)}` failed")
         making.rename(path)
@@ -141,7 +141,7 @@ def try_kind(name: str, given: argparse.Namespace, work: Path) -> float:
     files = find(given.dist, kind)
     root = work / "root"
     root.mkdir()
-    with tarfile.open(make_root(kind, given.root, given.cache)) as tar:
+    with tarfile.open(make_root(kind, given.root, given.suite, given.cache)) as tar:
         tar.extractall(root, filter="fully_trusted")
     release = root / "release"
     release.mkdir()
@@ -172,8 +172,11 @@ def main() -> None:
     """Try the kinds of installation."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dist", type=Path, required=True, help="the directory of the release's files")
-    parser.add_argument("--kind", choices=list(KINDS), action="append", help="the way to install; all if absent")
+    parser.add_argument(
+        "--kind", choices=list(KINDS), action="append", help="the way to install; deb, wheel and archive if absent"
+    )
     parser.add_argument("--root", type=Path, help="the tar file of another root file system")
+    parser.add_argument("--suite", default=SUITE, help="the version of Debian that is made")
     parser.add_argument("--cache", type=Path, default=Path("target/release-roots"), help="where made ones are kept")
     parser.add_argument("--most", type=float, default=60.0, help="seconds from the files to the answer")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable of all commands")
@@ -182,7 +185,7 @@ def main() -> None:
     try:
         if os.getuid() != 0:
             raise TryError("the root file system is made by root alone: run this as root")
-        for name in given.kind or KINDS:
+        for name in given.kind or ("deb", "wheel", "archive"):
             with tempfile.TemporaryDirectory(prefix="charter-try-") as folder:
                 seconds = try_kind(name, given, Path(folder))
             if seconds > given.most:
