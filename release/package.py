@@ -72,7 +72,7 @@ fi
 COPYRIGHT = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 
 Files: *
-Copyright: The Charter authors, and the authors of all-MiniLM-L6-v2
+Copyright: 2026 The Charter authors, and the authors of all-MiniLM-L6-v2
 License: Apache-2.0
  The text of the licence is in /usr/share/common-licenses/Apache-2.0.
 """
