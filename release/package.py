@@ -31,7 +31,6 @@ from archives import Entry, write_tar_gz, write_zip
 ROOT = Path(__file__).resolve().parent.parent
 HERE = Path(__file__).resolve().parent
 SUMMARY = "The contract-first context engine and mission runtime for AI agents"
-HOMEPAGE = "https://github.com/charter-project/charter"
 MAINTAINER = "Charter maintainers <maintainers@charter.invalid>"
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 # The names of Debian for the machines of Rust's targets.
@@ -229,7 +228,6 @@ def debian_server(
         "Maintainer": MAINTAINER,
         "Section": "utils",
         "Priority": "optional",
-        "Homepage": HOMEPAGE,
         "Depends": ", ".join([*debian_dependencies(linked), "passwd"]),
         # Scripts of tools run with python3, and with bash, which every Debian has.
         "Recommends": f"charter-model (= {release.version}), python3, ca-certificates",
@@ -251,7 +249,6 @@ def debian_model(release: Release, model: list[Entry], output: Path) -> Path:
         "Maintainer": MAINTAINER,
         "Section": "utils",
         "Priority": "optional",
-        "Homepage": HOMEPAGE,
         "Description": "Embedding model of Charter\n all-MiniLM-L6-v2, which Charter compares sentences with.",
     }
     path = output / f"charter-model_{release.version}_all.deb"
@@ -282,7 +279,6 @@ def wheel(
         f"Name: {name}",
         f"Version: {release.version}",
         f"Summary: {SUMMARY}",
-        f"Project-URL: Homepage, {HOMEPAGE}",
         "License-Expression: Apache-2.0",
         "License-File: LICENSE",
         *requires,
