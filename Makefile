@@ -38,6 +38,8 @@ DENY_READY := $(DENY)/.ready
 ROUTING_PYTHON := $(addprefix bench/,english_words.py perturb.py routing.py test_perturb.py test_routing.py)
 # The script that fetches the embedding model, with its tests.
 MODEL_PYTHON := $(addprefix deploy/,fetch_model.py test_fetch_model.py)
+# The scripts that pack a release and build the container image, with their tests.
+RELEASE_PYTHON := $(wildcard release/*.py)
 # The scripts that write the test vectors of the evidence log.
 VECTORS_PYTHON := $(addprefix testdata/evidence-log/,make.py merkle.py signing.py)
 POSTGRES := target/postgres
@@ -74,6 +76,16 @@ LIGHTHOUSE_READY := $(LIGHTHOUSE)/.ready
 PROVIDER := target/console/provider/npm
 PROVIDER_READY := $(PROVIDER)/.ready
 DEPLOY := target/deploy-venv
+RELEASE := target/release-venv
+RELEASE_READY := $(RELEASE)/.ready
+# The targets that `make release` builds; the first is this machine's, whose binary writes the manual pages of all.
+RELEASE_HOST := $(shell uname -m)-unknown-linux-gnu
+RELEASE_TARGETS ?= $(RELEASE_HOST)
+RELEASE_BINARY := target/$(RELEASE_HOST)/release/dist/charter
+RELEASE_MACHINE := $(if $(filter aarch64,$(shell uname -m)),arm64,amd64)
+# The files of a release.
+DIST := target/dist
+IMAGE := target/image
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 # Seconds for each fuzz target.
@@ -83,21 +95,24 @@ CHARTER := target/debug/charter
 FETCH_MODEL := CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial/README.md
 
-.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured test-sign-in browser lighthouse screenshots docs tutorial check-deploy check-elasticsearch check-keycloak check-telemetry check-openapi check-pdf clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release image image-tools test-image demo model postgres opensearch telemetry console test-console test-console-measured test-sign-in browser lighthouse screenshots docs tutorial check-deploy check-elasticsearch check-keycloak check-telemetry check-openapi check-pdf clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
 	@echo "make test        run every kind of test"
-	@echo "make test-full   run make test, then storage on a second PostgreSQL, longer faults, measured screens"
+	@echo "make test-full   run make test, then storage on a second PostgreSQL, longer faults, measured screens, the image"
 	@echo "make slowest     run the Rust tests and name the 30 slowest"
 	@echo "make hooks       check formatting and repository rules before each commit"
-	@echo "make release     build the release into target/release/dist, and what debugs it in a file of its own"
+	@echo "make demo        build, ask, and leave the server of the quickstart running, with its console"
+	@echo "make release     build the release into $(DIST): archives, Debian packages, wheels, checksums"
+	@echo "make image       build the container image into $(IMAGE) and $(DIST), without a container engine"
+	@echo "make test-image  run that image, and install the release in an empty root file system; as root"
 	@echo "make test-python run the tests, guide and examples of the Python client against a real server"
 	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for another than Gemma 3 270M"
 	@echo "make check       formatting, lints, repository rules, generated files, documentation"
 	@echo "make docs        build the documentation's site into target/site, and check every link"
 	@echo "make tutorial    do what the tutorial says, command by command, and compare what is printed"
-	@echo "make check-python check the Python client, the scripts that measure routing or fetch the model, and test vectors: types, lints, generated files"
+	@echo "make check-python check the Python client, the scripts that measure routing, fetch the model or pack releases, and test vectors: types, lints, generated files"
 	@echo "make check-deps  check versions, licenses and sources of the Rust dependencies"
 	@echo "make advisories  look for known vulnerabilities of the Rust dependencies; needs a network"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
@@ -128,6 +143,11 @@ build:
 quickstart: build model $(VENV_READY)
 	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 
+# The quickstart, whose server runs on until Ctrl-C, with the web console.
+demo: $(CONSOLE)
+	$(MAKE) build model $(VENV_READY)
+	$(VENV)/bin/python quickstart/run.py --charter $(CHARTER) --keep
+
 # Each part prints its time, and a table ends the build; the first part that fails ends it too (.ci/part.py).
 # `.ci/run` may skip a part with `--covers`. Parts about storage, gate and journal always run.
 PART := $(PYTHON) .ci/part.py run
@@ -156,6 +176,7 @@ test:
 test-full:
 	@$(MAKE) test
 	@$(MAKE) test-rest
+	@$(MAKE) test-image
 	@$(MAKE) check-python check-web
 
 # The rest: a second PostgreSQL, longer faults, another reader of the OpenAPI document, measurements in the browser.
@@ -210,14 +231,16 @@ check-python: $(PYTHON_READY)
 	$(PYTHON_VENV)/bin/python clients/python/generate.py --check
 	cd clients/python && ../../$(PYTHON_VENV)/bin/ruff check --quiet && ../../$(PYTHON_VENV)/bin/ruff format --check --quiet
 	cd clients/python && ../../$(PYTHON_VENV)/bin/mypy --no-error-summary
-	$(PYTHON_VENV)/bin/ruff check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON) $(MODEL_PYTHON) $(VECTORS_PYTHON)
-	$(PYTHON_VENV)/bin/ruff format --check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON) $(MODEL_PYTHON) $(VECTORS_PYTHON)
+	$(PYTHON_VENV)/bin/ruff check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON) $(MODEL_PYTHON) $(RELEASE_PYTHON) $(VECTORS_PYTHON)
+	$(PYTHON_VENV)/bin/ruff format --check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON) $(MODEL_PYTHON) $(RELEASE_PYTHON) $(VECTORS_PYTHON)
 	MYPYPATH=bench $(PYTHON_VENV)/bin/mypy --strict --follow-imports=silent --no-error-summary $(ROUTING_PYTHON)
 	MYPYPATH=deploy $(PYTHON_VENV)/bin/mypy --strict --no-error-summary $(MODEL_PYTHON)
+	MYPYPATH=release $(PYTHON_VENV)/bin/mypy --strict --no-error-summary $(RELEASE_PYTHON)
 	MYPYPATH=testdata/evidence-log $(PYTHON_VENV)/bin/mypy --strict --no-error-summary $(VECTORS_PYTHON)
 	$(PYTHON_VENV)/bin/python testdata/evidence-log/make.py --check
 	$(PYTHON_VENV)/bin/python -m unittest discover --quiet --start-directory bench
 	$(PYTHON_VENV)/bin/python -m unittest discover --quiet --start-directory deploy
+	$(PYTHON_VENV)/bin/python -m unittest discover --quiet --start-directory release
 
 # A server of another make (llama.cpp) and a small model with open weights (Gemma 3 270M), or the one in
 # the file MODEL.
@@ -387,9 +410,39 @@ bench-capacity: $(BENCH_READY)
 
 console: $(CONSOLE)
 
-# The release with what debugs it, in target/release/dist.
-release: $(CONSOLE)
-	deploy/release.sh
+# The release of each target, packed into $(DIST). RELEASE_TARGETS="x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu"
+# builds both; GLIBC= links against this machine's glibc (release/build.sh).
+release: $(CONSOLE) $(RELEASE_READY)
+	[ -e $(MODELS) ] || $(PYTHON) deploy/fetch_model.py target/models
+	rm -rf $(DIST)
+	for target in $(RELEASE_TARGETS); do \
+		PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" release/build.sh $$target && $(PYTHON) release/package.py \
+			--binary target/$$target/release/dist/charter --debug target/$$target/release/dist/charter.debug \
+			--runs $(RELEASE_BINARY) --target $$target --model $(dir $(MODELS)) --output $(DIST) || exit 1; \
+	done
+
+$(RELEASE_READY): release/requirements.txt
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: --require-hashes -r $<
+	touch $@
+
+# The image of this machine's processor.
+image: release image-tools
+	$(PYTHON) release/image.py files --binary $(RELEASE_BINARY) --model $(dir $(MODELS)) --output $(IMAGE).root.tar
+	$(PYTHON) release/image.py layout --root $(IMAGE).root.tar --machine $(RELEASE_MACHINE) --output $(IMAGE) --dist $(DIST)
+
+# Debian's are installed where that may be done.
+image-tools:
+	@{ command -v mmdebstrap && command -v bwrap && command -v crun; } > /dev/null || { command -v apt-get > /dev/null \
+		&& apt-get -qq update && apt-get -qq --yes --no-install-recommends install mmdebstrap bubblewrap crun \
+			golang-github-containers-common; } > /dev/null \
+		|| { echo "make: install mmdebstrap, bubblewrap and crun" >&2; exit 1; }
+
+# The image is run as a container, and the files of the release are installed in an empty Debian.
+test-image: image $(VENV_READY)
+	$(PYTHON) release/run_image.py --layout $(IMAGE) --python $(VENV)/bin/python
+	$(PYTHON) release/run_image.py --layout $(IMAGE) --python $(VENV)/bin/python --engine bwrap
+	$(PYTHON) release/try.py --dist $(DIST)
 
 test-console: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
 	CHARTER="$(CHARTER)" $(NPM) test --workspace @charter/client

@@ -22,7 +22,12 @@ HERE = pathlib.Path(__file__).parent
 VERSIONS = ("1.25", "1.34")
 
 EVERY_SETTING = {
-    "image": {"repository": "registry.example.com/charter", "tag": "1.2.3", "pullSecrets": ["pull"]},
+    "image": {
+        "repository": "registry.example.com/charter",
+        "tag": "1.2.3",
+        "digest": f"sha256:{'5' * 64}",
+        "pullSecrets": ["pull"],
+    },
     "secrets": {"environment": ["charter-models"]},
     "drainSeconds": 90,
     "networkPolicy": {
@@ -88,6 +93,10 @@ def chart(helm):
                 found = run(sys.executable, "-m", "kubernetes_validate", "--strict", "-k", version, file)
                 print(f"{found.count('passed')} objects fit Kubernetes {version}")
             rules([o for o in yaml.safe_load_all(rendered) if o])
+            # A digest counts before a tag.
+            image = EVERY_SETTING["image"]
+            expected = f"{image['repository']}@{image['digest']}" if more else "charter:0.1.0"
+            assert {line.split()[-1].strip('"') for line in rendered.splitlines() if " image: " in line} == {expected}
         wrong = subprocess.run(
             [str(helm), "lint", "--strict", "--set", "drainSeconds=soon", str(HERE / "helm/charter")], capture_output=True
         )

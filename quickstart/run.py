@@ -1,14 +1,14 @@
 """The quickstart: a server, two real packages, a question and a brief, with proof.
 
-    run.py --charter BINARY [--state DIR] [--question TEXT]
+    run.py --charter BINARY [--state DIR] [--question TEXT] [--keep]
 
 Starts the AWS simulator with a small estate, serves Charter on the embedded
 store, registers packages/aws-security and packages/cost-hygiene, asks, and
 prints the answer and the evidence; then a mission briefs on the account, with a
 stand-in for a search engine and without a model. One summary line ends it. With
 AWS_PROFILE set it asks the real account instead, read-only, and starts no
-simulator. Whatever it started it stops again. Any failure ends it with a
-non-zero exit.
+simulator. Everything that it started it stops again, with --keep after Ctrl-C.
+Any failure ends it with a non-zero exit.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,18 @@ ROOT = Path(__file__).resolve().parent.parent
 QUESTION = "Which of my security groups are open to the internet?"
 GOAL = "What does the internet reach in our account, and what is to be fixed first?"
 BRIEF = "security.account_brief"
+# Further questions, shown with --keep.
+NEXT_QUESTIONS = (
+    "are any S3 buckets readable by the public",
+    "which exposure should we fix first",
+    "remediate the public exposure findings",
+)
 PACKAGES = ("aws-security", "cost-hygiene")
 SHOWN_EVIDENCE = 5
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 15.0
 POLL_S = 0.02
+LISTENS = re.compile(r"listening on (http://\S+)")
 SIMULATED = {
     "AWS_ACCESS_KEY_ID": "simulated",
     "AWS_SECRET_ACCESS_KEY": "simulated",
@@ -72,8 +80,8 @@ class Charter:
         return json.loads(self.call(*arguments, "--output", "json"))
 
     @contextmanager
-    def serving(self, log: Path) -> Iterator[None]:
-        """Runs the server on a free loopback port while the block runs."""
+    def serving(self, log: Path) -> Iterator[str]:
+        """Runs the server on a free loopback port while the block runs; its address."""
         with log.open("wb") as output:
             server = subprocess.Popen(
                 [*self._command, "serve", "--listen", "127.0.0.1:0"],
@@ -82,8 +90,7 @@ class Charter:
                 stderr=output,
             )
         try:
-            _await_listening(server, log)
-            yield
+            yield _await_listening(server, log)
         finally:
             server.send_signal(signal.SIGTERM)
             try:
@@ -92,11 +99,14 @@ class Charter:
                 server.kill()
 
 
-def _await_listening(server: subprocess.Popen[bytes], log: Path) -> None:
+def _await_listening(server: subprocess.Popen[bytes], log: Path) -> str:
     deadline = time.monotonic() + START_TIMEOUT_S
-    while "listening on" not in (said := log.read_text(encoding="utf-8", errors="replace")):
+    while True:
+        written = log.read_text(encoding="utf-8", errors="replace")
+        if listens := LISTENS.search(written):
+            return listens[1]
         if server.poll() is not None or time.monotonic() > deadline:
-            raise SystemExit(f"quickstart: the server did not start:\n{said}")
+            raise SystemExit(f"quickstart: the server did not start:\n{written}")
         time.sleep(POLL_S)
 
 
@@ -120,7 +130,7 @@ def estate(state: Path) -> Iterator[str | None]:
 def search() -> Iterator[str]:
     """The address of the stand-in for a search engine, while the block runs."""
     command = [sys.executable, str(ROOT / "quickstart" / "web.py"), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as engine:
         try:
             assert engine.stdout is not None
             yield engine.stdout.readline().split()[-1]
@@ -178,12 +188,25 @@ def brief(charter: Charter) -> str:
     return f"claims={len(output['claims'])} · proposals={len(mission['proposals'])}"
 
 
+def keep(address: str, binary: Path) -> None:
+    """Names the console and further questions, and waits for Ctrl-C."""
+    print(f"\nThe server runs until Ctrl-C. The web console is at {address}/console/\nAsk in another terminal:\n")
+    for question in NEXT_QUESTIONS:
+        print(f'  {binary} --server {address} ask "{question}"')
+    sys.stdout.flush()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        while True:
+            signal.pause()
+
+
 def main() -> None:
     """Run the whole story once."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--charter", type=Path, required=True)
     parser.add_argument("--state", type=Path, default=ROOT / "target" / "quickstart")
     parser.add_argument("--question", default=QUESTION)
+    parser.add_argument("--keep", action="store_true", help="leave the server running until Ctrl-C")
     arguments = parser.parse_args()
     state: Path = arguments.state
     state.mkdir(parents=True, exist_ok=True)
@@ -191,7 +214,7 @@ def main() -> None:
     charter = Charter(arguments.charter, config, state / "data")
     with estate(state) as endpoint, search() as engine:
         write_config(config, endpoint, engine)
-        with charter.serving(state / "server.log"):
+        with charter.serving(state / "server.log") as address:
             for package in PACKAGES:
                 registered = charter.json("package", "register", str(ROOT / "packages" / package))
                 print(f"quickstart: {package} {registered['version']} is in force")
@@ -199,6 +222,10 @@ def main() -> None:
             summary = show(charter, charter.json("ask", arguments.question))
             print(f"\nquickstart: {GOAL}")
             summary = f"{summary} · {brief(charter)}"
+            if arguments.keep:
+                print(f"\n{summary}")
+                keep(address, arguments.charter)
+                return
     print(f"\n{summary}")
 
 

@@ -62,7 +62,7 @@ pub(crate) use skill_index::skill_index;
 pub(crate) use store::{MAX_SKEW_MS, OpenStore, postgres, skew_ms};
 pub(crate) use webhooks::webhooks;
 
-/// The hint for a failure to load the model if the configuration names its directory.
+/// The hint for a failure to load the model if it is in a directory that is only read.
 const MODEL_NAMED: &str = "Set `model.directory` to the directory with the model's files, or omit it, so that \
     `charter model fetch` fetches them.";
 
@@ -192,10 +192,10 @@ pub(crate) async fn embedder(config: &Config) -> anyhow::Result<Option<Arc<dyn E
 }
 
 /// Loads the model in a directory. In the cache, its prepacked weights are stored for all processes. A directory that
-/// the configuration names is only read.
+/// the configuration names, or that a package installed, is only read.
 pub(crate) async fn local_model(config: &Config, directory: PathBuf) -> anyhow::Result<MiniLm> {
     let options = MiniLmOptions {
-        weights: match config.model.directory {
+        weights: match config.read_only_model() {
             Some(_) => WeightsMemory::Private,
             None => WeightsMemory::Shared,
         },
@@ -208,8 +208,8 @@ pub(crate) async fn local_model(config: &Config, directory: PathBuf) -> anyhow::
 
 /// The directory of the model's files; fetches them if they are missing.
 pub(crate) async fn model_directory(config: &Config) -> anyhow::Result<PathBuf> {
-    if let Some(directory) = &config.model.directory {
-        return Ok(directory.clone());
+    if let Some(directory) = config.read_only_model() {
+        return Ok(directory);
     }
     let hub = ModelSource::Hub {
         base: DEFAULT_HUB.to_owned(),
@@ -237,7 +237,7 @@ fn model_fetched(cache: &Path) -> String {
 
 fn missing(config: &Config, error: &anyhow::Error) -> anyhow::Error {
     let message = format!("the embedding model cannot be used: {error:#}");
-    let hint = match config.model.directory {
+    let hint = match config.read_only_model() {
         Some(_) => MODEL_NAMED.to_owned(),
         None => model_fetched(&config.model_cache()),
     };

@@ -6,6 +6,7 @@ mod auth;
 mod credentials;
 mod evidence;
 mod file;
+mod installed;
 mod mcp;
 mod models;
 mod notifications;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use charter_contract::ids::TenantId;
+use charter_embed::fetch::MODEL_DIRECTORY;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +39,7 @@ pub(crate) use credentials::{
 };
 pub(crate) use evidence::EvidenceConfig;
 use file::ConfigFile;
+use installed::installed_model;
 pub(crate) use mcp::{
     McpConfig, McpCredentialConfig, McpListingConfig, McpServerConfig, RegistryConfig,
 };
@@ -150,7 +153,8 @@ pub(crate) struct ModelConfig {
     /// A directory that already holds the model's files.
     #[schemars(with = "Option<FilePath>")]
     pub(crate) directory: Option<PathBuf>,
-    /// The directory for a fetched model; `models` in the data directory if absent.
+    /// The directory for a fetched model. If absent: `models` in the data directory. A model that a package installed is
+    /// used unless one was fetched there.
     #[schemars(with = "Option<FilePath>")]
     pub(crate) cache: Option<PathBuf>,
     /// Base URL of an OpenAI-compatible API, for a remote model.
@@ -607,6 +611,18 @@ impl Config {
     pub(crate) fn credentials_key_file(&self) -> PathBuf {
         let named = self.credentials.key_file.clone();
         named.unwrap_or_else(|| self.data_dir.join("credentials.key"))
+    }
+
+    /// The directory of a model that is only read: the configured one, else an installed one if none was fetched.
+    pub(crate) fn read_only_model(&self) -> Option<PathBuf> {
+        if self.model.directory.is_some() {
+            return self.model.directory.clone();
+        }
+        let fetched = self.model_cache().join(MODEL_DIRECTORY);
+        if self.model.cache.is_some() || fetched.exists() {
+            return None;
+        }
+        installed_model()
     }
 
     /// The directory for a fetched model.

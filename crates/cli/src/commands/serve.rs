@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::boot;
 use crate::config::{Config, ReplicaRole};
+use crate::evidence_key;
 use crate::failure::EXIT_OK;
 use crate::messages;
 use crate::telemetry::Telemetry;
@@ -26,8 +27,26 @@ pub(crate) struct Serve {
 }
 
 pub(crate) async fn run(config: &Config, telemetry: Option<&Telemetry>) -> anyhow::Result<u8> {
-    serve(config, telemetry, |_| {}).await?;
+    // Only a store in the data directory: a new data directory over a database may have many packages.
+    let is_new = config.store.url.is_none() && !evidence_key::was_used(config);
+    serve(config, telemetry, |address| {
+        if is_new {
+            messages::note(&next_steps(address));
+        }
+    })
+    .await?;
     Ok(EXIT_OK)
+}
+
+/// The next steps with a new store, which has no packages.
+fn next_steps(address: SocketAddr) -> String {
+    format!(
+        "nothing is registered yet; try an example, in another terminal:\n  \
+         export CHARTER_SERVER=http://{address}\n  \
+         charter init owners && charter package register owners\n  \
+         charter ask \"who is responsible for payments?\"\n  \
+         open http://{address}/console/ in a browser"
+    )
 }
 
 /// Serves until the process is stopped; passes the address to `ready` as soon as it listens there.
@@ -103,4 +122,23 @@ pub(super) async fn stop_signal() {
         }
     }
     tracing::info!("stopping");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_store_names_the_next_steps_in_five_lines() {
+        let steps = next_steps(SocketAddr::from(([127, 0, 0, 1], 7407)));
+        let lines: Vec<&str> = steps.lines().collect();
+        let expected = [
+            "nothing is registered yet; try an example, in another terminal:",
+            "  export CHARTER_SERVER=http://127.0.0.1:7407",
+            "  charter init owners && charter package register owners",
+            "  charter ask \"who is responsible for payments?\"",
+            "  open http://127.0.0.1:7407/console/ in a browser",
+        ];
+        assert_eq!(lines, expected);
+    }
 }

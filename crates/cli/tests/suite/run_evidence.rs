@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Server, ids};
 use crate::packages::Package;
-use crate::playbooks::{KEYS, PLAYBOOK, decide, path_of, purge, settled, waiting, waiting_run_of};
+use crate::playbooks::{KEYS, PLAYBOOK, confirm, decide, path_of, purge, settled, waiting};
 use crate::service::Service;
 use crate::shared::Tenants;
 
@@ -242,9 +242,13 @@ fn b000_19_an_aborted_run_proves_what_it_did() {
         proving(service).edit("playbooks/purge.yaml", "\nsafety:", step)
     };
     let (server, service) = served(twice);
-    let run = waiting_run_of(&server.key("ann"));
-    approved(&server.key("bob"), &service, &run);
     let ann = server.key("ann");
+    let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
+    let vault = json!({"parameters": {"vault": "main"}});
+    let run = ann.post(&path, &vault).expect(201);
+    confirm(&ann, &run).expect(200);
+    let run = settled(&ann, &run, "awaiting_approval");
+    approved(&server.key("bob"), &service, &run);
     crate::home::eventually("the second question", || {
         let shown = ann.get(&path_of(&run, "")).expect(200);
         (shown["approvals"][0]["call"]["step"] == "s2").then_some(())

@@ -34,7 +34,8 @@ capabilities:
 {{- end }}
 
 {{- define "charter.image" -}}
-image: {{ printf "%s:%s" .root.Values.image.repository (.root.Values.image.tag | default .root.Chart.AppVersion) | quote }}
+{{- $image := .root.Values.image -}}
+image: {{ if $image.digest }}{{ printf "%s@%s" $image.repository $image.digest | quote }}{{ else }}{{ printf "%s:%s" $image.repository ($image.tag | default .root.Chart.AppVersion) | quote }}{{ end }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 {{- end }}
 

@@ -50,6 +50,7 @@ pub(super) async fn run(
     let config = Config {
         data_dir: folder.path().to_owned(),
         model: ModelConfig {
+            directory: config.read_only_model(),
             cache: Some(config.model_cache()),
             ..config.model.clone()
         },
