@@ -156,14 +156,6 @@ CHANGES = [
     Change("github.label_issue", ISSUE | {"label": "good first issue"}, ISSUE_PATH, "labels.0.name", None, "good first issue"),
     Change("github.close_stale_issue", ISSUE, ISSUE_PATH, "state", "open", "closed"),
     Change("github.lock_conversation", ISSUE | {"lock_reason": "too heated"}, ISSUE_PATH, "active_lock_reason", None, "too heated"),
-    Change(
-        "github.unlock_conversation",
-        {"repository": "web-shop", "issue_number": "50"},
-        "/repos/acme/web-shop/issues/50",
-        "active_lock_reason",
-        "too heated",
-        None,
-    ),
     Change("kubernetes.scale_deployment", DEPLOYMENT | {"replicas": "5"}, DEPLOYMENT_PATH, "spec.replicas", 2, 5),
     Change("kubernetes.cordon_node", {"node": "node-1"}, "/api/v1/nodes/node-1", "spec.unschedulable", None, True),
     Change("kubernetes.uncordon_node", {"node": "node-3"}, "/api/v1/nodes/node-3", "spec.unschedulable", True, None),
@@ -281,6 +273,7 @@ def check_examples(check: Check, subject: Subject) -> None:
                 metadata = subject.answer(example)
                 first = metadata.get("verdict", {}).get("candidates", [{}])[0].get("id")
                 check.that(f"`{example}` reaches {playbook_id}", first == playbook_id, str(first))
+                check.that(f"`{example}` opens a run", metadata.get("plan_digest"), str(metadata.get("verdict"))[:300])
                 check.that(f"`{example}` gives every parameter", not metadata.get("missing_parameters"), str(metadata.get("missing_parameters")))
 
 
