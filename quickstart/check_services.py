@@ -42,11 +42,11 @@ python = "{python}"
 environment = ["GITHUB_OWNER", "KUBERNETES_PROXY_PORT"]
 [credentials.definitions.github]
 kind = "static"
-hosts = ["127.0.0.1:{github}"]
+hosts = ["127.0.0.1:*"]
 secret = {{ variable = "SIMULATED_SECRET" }}
 [credentials.definitions.kubernetes]
 kind = "static"
-hosts = ["127.0.0.1:{kubernetes}"]
+hosts = ["127.0.0.1:*"]
 secret = {{ variable = "SIMULATED_SECRET" }}
 """
 
@@ -328,7 +328,7 @@ def main() -> int:
     ):
         folder, kubernetes = Path(name), arguments.proxy_port or simulation
         config = folder / "charter.toml"
-        config.write_text(CONFIG.format(python=sys.executable, github=github, kubernetes=kubernetes))
+        config.write_text(CONFIG.format(python=sys.executable))
         models = os.environ.get("CHARTER_MODEL__CACHE", str(HERE.parent / "target/models"))
         os.environ |= {
             "CHARTER_MODEL__CACHE": models,
