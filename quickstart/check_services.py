@@ -40,6 +40,7 @@ public_url = "https://charter.example"
 [tools]
 python = "{python}"
 environment = ["GITHUB_OWNER", "KUBERNETES_PROXY_PORT"]
+plain = ["GITHUB_OWNER", "KUBERNETES_PROXY_PORT"]
 [credentials.definitions.github]
 kind = "static"
 hosts = ["127.0.0.1:*"]
@@ -55,14 +56,14 @@ Findings = set[tuple[str, str, str]]
 # The findings of each skill: rule, resource and severity.
 EXPECTED: dict[str, Findings] = {
     "github.find_pull_requests_waiting_for_review": {
-        ("waits_long", "acme/web-shop#61", "medium"),
-        ("waits_long", "acme/billing-api#20", "medium"),
-        ("waits", "acme/billing-api#19", "low"),
+        ("waits_long", "acme-platform/web-shop#61", "medium"),
+        ("waits_long", "acme-platform/billing-api#20", "medium"),
+        ("waits", "acme-platform/billing-api#19", "low"),
     },
     "github.find_stale_issues": {
-        ("stale_issue", "acme/web-shop#12", "info"),
-        ("stale_issue", "acme/web-shop#31", "low"),
-        ("stale_issue", "acme/billing-api#7", "info"),
+        ("stale_issue", "acme-platform/web-shop#12", "info"),
+        ("stale_issue", "acme-platform/web-shop#31", "low"),
+        ("stale_issue", "acme-platform/billing-api#7", "info"),
     },
     "github.find_failing_workflow_runs": {
         ("workflow_fails", "501@main", "high"),
@@ -70,16 +71,16 @@ EXPECTED: dict[str, Findings] = {
         ("workflow_fails", "501@session-cache", "medium"),
     },
     "github.list_dependabot_alerts": {
-        ("vulnerable_dependency", "acme/web-shop/dependabot/4", "critical"),
-        ("vulnerable_dependency", "acme/billing-api/dependabot/2", "medium"),
+        ("vulnerable_dependency", "acme-platform/web-shop/dependabot/4", "critical"),
+        ("vulnerable_dependency", "acme-platform/billing-api/dependabot/2", "medium"),
     },
     "github.list_exposed_secrets": {
-        ("exposed_secret", "acme/billing-api/secret-scanning/1", "critical"),
-        ("exposed_secret", "acme/web-shop/secret-scanning/5", "medium"),
+        ("exposed_secret", "acme-platform/billing-api/secret-scanning/1", "critical"),
+        ("exposed_secret", "acme-platform/web-shop/secret-scanning/5", "medium"),
     },
     "github.list_code_scanning_alerts": {
-        ("weakness", "acme/web-shop/code-scanning/8", "high"),
-        ("weakness", "acme/billing-api/code-scanning/3", "low"),
+        ("weakness", "acme-platform/web-shop/code-scanning/8", "high"),
+        ("weakness", "acme-platform/billing-api/code-scanning/3", "low"),
     },
     "github.check_branch_protection": {
         ("protection_gap", "allows force pushes", "high"),
@@ -149,7 +150,7 @@ class Change:
 
 
 ISSUE = {"repository": "web-shop", "issue_number": "44"}
-ISSUE_PATH = "/repos/acme/web-shop/issues/44"
+ISSUE_PATH = "/repos/acme-platform/web-shop/issues/44"
 DEPLOYMENT = {"namespace": "shop", "deployment": "web-frontend"}
 DEPLOYMENT_PATH = "/apis/apps/v1/namespaces/shop/deployments/web-frontend"
 CHANGES = [
@@ -333,7 +334,7 @@ def main() -> int:
         os.environ |= {
             "CHARTER_MODEL__CACHE": models,
             "SIMULATED_SECRET": SECRET,
-            "GITHUB_OWNER": "acme",
+            "GITHUB_OWNER": "acme-platform",
             "KUBERNETES_PROXY_PORT": str(kubernetes),
         }
         charter = Charter(arguments.charter.resolve(), config, folder / "data")

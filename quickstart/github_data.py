@@ -1,11 +1,11 @@
-"""The organization `acme` of the simulated GitHub: shapes of GitHub's REST API, days relative to today."""
+"""The organization `acme-platform` of the simulated GitHub: shapes of GitHub's REST API, days relative to today."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-OWNER = "acme"
+OWNER = "acme-platform"
 Json = Any
 
 

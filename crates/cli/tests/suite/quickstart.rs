@@ -411,7 +411,8 @@ impl Services {
             // Evidence of a cluster links to the page of its run.
             .with("CHARTER_A2A__PUBLIC_URL", "https://charter.example")
             .with("SIMULATED_TOKEN", "simulated")
-            .with("GITHUB_OWNER", "acme")
+            .with("GITHUB_OWNER", "acme-platform")
+            .with("CHARTER_TOOLS__PLAIN", "GITHUB_OWNER,KUBERNETES_PROXY_PORT")
             .with("KUBERNETES_PROXY_PORT", &self.kubernetes.port)
             .with("CRM_PORT", &self.crm.port)
     }
