@@ -6,7 +6,8 @@ It takes the place of `kubectl proxy` with an API server behind it. Lists obey
 `limit` and field selectors; deployments and nodes are patched by JSON Patch and
 JSON Merge Patch, with the status codes of an API server: 415 for another type
 of patch, 422 for a failed test, 404 for an unknown name. Each request needs the
-token. Changes last as long as the process.
+token. Changes last as long as the process. `POST /simulation` with `{"most": N}`
+cuts every list after N objects, as `limit` does in a large cluster.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ class Cluster:
     def __init__(self, token: str) -> None:
         self._token = token
         self._version = 1000
+        self._most: int | None = None
         self._objects = data.objects()
         for items in self._objects.values():
             for item in items:
@@ -87,6 +89,9 @@ class Cluster:
         prefix = "/".join(path[:2] if path[:1] == ("api",) else path[:3])
         rest = path[2:] if path[:1] == ("api",) else path[3:]
         match (request.method, rest):
+            case ("POST", ()) if prefix == "simulation":
+                self._most = request.body["most"]
+                return {}
             case ("GET", (resource,)) if (prefix, resource) in self._objects:
                 return self._list(prefix, resource, request)
             case ("GET" | "PATCH", ("namespaces", namespace, resource, name)) if (prefix, resource) in self._objects:
@@ -100,7 +105,7 @@ class Cluster:
         for condition in filter(None, request.query.get("fieldSelector", "").split(",")):
             path, _, value = condition.partition("=")
             found = [item for item in found if field(item, path) == value]
-        limit = int(request.query.get("limit", "0")) or len(found)
+        limit = min(int(request.query.get("limit", "0")) or len(found), self._most or len(found))
         metadata: Json = {"resourceVersion": str(self._version)}
         if len(found) > limit:
             metadata |= {"continue": "more", "remainingItemCount": len(found) - limit}
