@@ -32,11 +32,20 @@ class Request:
 
 
 class Refused(Exception):
-    """A request that is answered with a failure."""
+    """A request that is answered with a failure; `body` replaces `{"error": message}`."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, body: Json = None) -> None:
         super().__init__(message)
         self.status = status
+        self.body = {"error": message} if body is None else body
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer with a status of its own; without a body for 204."""
+
+    status: int
+    body: Json = None
 
 
 Answer = Callable[[Request], Json]
@@ -63,17 +72,18 @@ def _handler(answer: Answer) -> type[BaseHTTPRequestHandler]:
 
         def _serve(self) -> None:
             try:
-                status, found = 200, answer(self._request())
+                found = answer(self._request())
+                reply = found if isinstance(found, Reply) else Reply(200, found)
             except Refused as refused:
-                status, found = refused.status, {"error": str(refused)}
-            payload = json.dumps(found).encode()
-            self.send_response(status)
+                reply = Reply(refused.status, refused.body)
+            payload = b"" if reply.status == 204 else json.dumps(reply.body).encode()
+            self.send_response(reply.status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(payload)))
             self.end_headers()
             self.wfile.write(payload)
 
-        do_GET = do_PATCH = _serve  # noqa: N815
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
 
         def log_message(self, format: str, *args: object) -> None:
             """The first line of output is all that is said."""
