@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Server, ids};
 use crate::packages::Package;
-use crate::playbooks::{KEYS, PLAYBOOK, confirm, decide, path_of, purge, settled, waiting};
+use crate::playbooks::{
+    KEYS, PLAYBOOK, confirm, decide, path_of, purge, settled, waiting, waiting_run_of,
+};
 use crate::service::Service;
 use crate::shared::Tenants;
 
