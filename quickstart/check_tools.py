@@ -22,6 +22,14 @@ from pathlib import Path
 
 import boto3
 from check_filters import check_filters
+from check_posture import (
+    check_parts,
+    check_policies_and_secrets,
+    check_posture,
+    check_setting_change_half_done,
+    check_setting_playbooks,
+    check_setting_rules,
+)
 from check_reading import check_reading
 from check_rules import check_bucket_policies, check_change_half_done
 from jsonschema import Draft7Validator
@@ -267,6 +275,10 @@ def check_everything(check: Check) -> None:
     check_change_half_done(check)
     check_reading(check)
     check_filters(check, security, cost)
+    check_parts(check)
+    check_policies_and_secrets(check)
+    check_setting_change_half_done(check)
+    check_setting_rules(check, security)
     run_quickstart("estate.py")
     first = counted_estate()
     run_quickstart("estate.py")
@@ -286,6 +298,10 @@ def check_everything(check: Check) -> None:
     ]
     for step in steps:
         step()
+    run_quickstart("posture.py")
+    run_quickstart("posture.py")
+    check_posture(check, security)
+    check_setting_playbooks(check, security)
 
 
 def main() -> int:

@@ -158,9 +158,9 @@ def _managed_policy(policy: JsonObject) -> JsonObject:
     current = next(item for item in policy["PolicyVersionList"] if item["IsDefaultVersion"])
     return {
         "arn": policy["Arn"],
-        "name": policy["PolicyName"],
+        "name": policy["Arn"].rpartition("/")[2],
         "of_aws": policy["Arn"].startswith("arn:aws:iam::aws:"),
-        "attachments": policy.get("AttachmentCount", 0),
+        "attachments": policy["AttachmentCount"],
         "grants": broad_grants(current["Document"]),
     }
 
@@ -225,7 +225,8 @@ def read_identity_settings(_call: Call, aws: Aws) -> JsonObject:
         for role in roles
         if any(item["PolicyName"] == _SUPPORT for item in role.get("AttachedManagedPolicies", []))
     ]
-    policies = settings.each(POLICY, details["Policies"], "PolicyName", _managed_policy)
+    in_use = [policy for policy in details["Policies"] if policy.get("AttachmentCount")]
+    policies = settings.each(POLICY, in_use, "Arn", _managed_policy)
     return settings.report(
         root=_root(settings, aws, iam, None if rows is None else rows.get(_ROOT)),
         password_policy=of_account(
@@ -246,7 +247,7 @@ def read_identity_settings(_call: Call, aws: Aws) -> JsonObject:
         roles=sorted_by(settings.each(ROLE, roles, "RoleName", _role), "name"),
         roles_known=bool(roles),
         support_roles=sorted(supporters),
-        policies=sorted_by([item for item in policies if item["attachments"]], "arn"),
+        policies=sorted_by(policies, "arn"),
         inline_policies=sorted_by(_inline_policies(details), "owner_kind", "owner", "name"),
         certificates=[
             {
