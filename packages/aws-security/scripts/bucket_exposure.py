@@ -23,7 +23,7 @@ SWITCHES = {
     "BlockPublicPolicy": "block_public_policy",
     "RestrictPublicBuckets": "restrict_public_buckets",
 }
-# Codes that say a bucket has none of what was asked for.
+# Codes of a bucket that has no such setting.
 ABSENT = frozenset(
     {
         "NoSuchBucketPolicy",
