@@ -518,12 +518,10 @@ def functions(place: Posture, subnets: list[str], group: str) -> None:
         ("posture-open", "*", {}),
         ("posture-bucket", "s3.amazonaws.com", {"SourceAccount": ACCOUNT, "SourceArn": "arn:aws:s3:::posture-safe"}),
     ):
-        once(
-            lambda name=name, principal=principal, more=more: client.add_permission(
+        if once(lambda name=name: client.get_policy(FunctionName=name), "ResourceNotFoundException") is None:
+            client.add_permission(
                 FunctionName=name, StatementId="caller", Action="lambda:InvokeFunction", Principal=principal, **more
-            ),
-            *taken,
-        )
+            )
     for name, kind, origins in (("posture-open", "NONE", ["*"]), ("posture-sound", "AWS_IAM", ["https://example.com"])):
         once(
             lambda name=name, kind=kind, origins=origins: client.create_function_url_config(
