@@ -245,6 +245,20 @@ def check_documents(check: Check, packages: list[Package]) -> None:
                     check.that(f"{skill_id} {step['step_id']} says what could not be read", told)
 
 
+def check_page(check: Check, package: Package) -> None:
+    """The page of a package names everything that it finds and does."""
+    page = (HERE.parent / "docs" / "packages" / f"{package.root.name}.md").read_text(
+        encoding="utf-8"
+    )
+    rules = [
+        rule["rule_id"]
+        for skill in package.skills.values()
+        for rule in skill["analysis"]["findings"]
+    ]
+    for name in [*package.skills, *package.tools, *package.playbooks, *rules]:
+        check.that(f"the page of {package.root.name} names {name}", f"`{name}`" in page)
+
+
 def run_quickstart(script: str, *arguments: str) -> str:
     """One of the quickstart's scripts, which must succeed; its output."""
     command = [sys.executable, str(HERE / script), *arguments]
@@ -271,6 +285,7 @@ def check_everything(check: Check) -> None:
     """All checks, in the order in which they build on each other."""
     security, cost = Package("aws-security"), Package("cost-hygiene")
     check_documents(check, [security, cost])
+    check_page(check, security)
     check_bucket_policies(check)
     check_change_half_done(check)
     check_reading(check)
