@@ -133,7 +133,7 @@ GRANTS: list[tuple[str, list[Json], list[str]]] = [
         [],
     ),
 ]
-TLS = {
+TLS: dict[str, Json] = {
     "Effect": "Deny",
     "Principal": "*",
     "Action": "s3:*",

@@ -40,10 +40,10 @@ def key_pair() -> str:
     return f"export AWS_ACCESS_KEY_ID=AKIA{identifier}\nexport AWS_SECRET_ACCESS_KEY={secret}\n"
 
 
-def once(create: Callable[[], Any], *taken: str) -> Any:
+def once(create: Callable[..., Any], *taken: str, **arguments: Any) -> Any:
     """The answer of a creation; nothing where the resource is there already."""
     try:
-        return create()
+        return create(**arguments)
     except ClientError as error:
         if error.response["Error"]["Code"] not in taken:
             raise
@@ -181,12 +181,12 @@ def instances(place: Posture, subnet: str, group: str) -> None:
     """Instances, templates and images, sound and not."""
     ec2, iam = place.ec2, place.iam
     once(
-        lambda: iam.create_role(
-            RoleName="posture-machine", AssumeRolePolicyDocument=trust({"Service": "ec2.amazonaws.com"})
-        ),
+        iam.create_role,
         "EntityAlreadyExists",
+        RoleName="posture-machine",
+        AssumeRolePolicyDocument=trust({"Service": "ec2.amazonaws.com"}),
     )
-    if once(lambda: iam.create_instance_profile(InstanceProfileName="posture-machine"), "EntityAlreadyExists"):
+    if once(iam.create_instance_profile, "EntityAlreadyExists", InstanceProfileName="posture-machine"):
         iam.add_role_to_instance_profile(InstanceProfileName="posture-machine", RoleName="posture-machine")
     image = place.region.image("posture-image")
     public = place.region.image("posture-public-image")
@@ -240,8 +240,10 @@ def instances(place: Posture, subnet: str, group: str) -> None:
         ),
     ):
         once(
-            lambda name=name, data=data: ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data),
+            ec2.create_launch_template,
             "InvalidLaunchTemplateName.AlreadyExistsException",
+            LaunchTemplateName=name,
+            LaunchTemplateData=data,
         )
 
 
@@ -270,7 +272,7 @@ def identities(iam: Any) -> None:
     taken = "EntityAlreadyExists"
 
     def policy(name: str, document: str) -> str:
-        once(lambda: iam.create_policy(PolicyName=name, PolicyDocument=document), taken)
+        once(iam.create_policy, taken, PolicyName=name, PolicyDocument=document)
         return f"arn:aws:iam::{ACCOUNT}:policy/{name}"
 
     reading = policy("posture-reading", allow(["s3:GetObject"], "arn:aws:s3:::posture-safe/*"))
@@ -285,18 +287,13 @@ def identities(iam: Any) -> None:
         ("posture-anyone", {"AWS": "*"}, [reading]),
         ("posture-worker", {"Service": "lambda.amazonaws.com"}, [reading, trails, keys, roles, one_role, everything]),
     ):
-        once(
-            lambda name=name, principal=principal: iam.create_role(
-                RoleName=name, AssumeRolePolicyDocument=trust(principal)
-            ),
-            taken,
-        )
+        once(iam.create_role, taken, RoleName=name, AssumeRolePolicyDocument=trust(principal))
         for arn in attached:
             iam.attach_role_policy(RoleName=name, PolicyArn=arn)
     iam.put_role_policy(RoleName="posture-worker", PolicyName="all", PolicyDocument=allow("*"))
     iam.put_role_policy(RoleName="posture-worker", PolicyName="some", PolicyDocument=allow("s3:GetObject"))
     for name in ("posture-admins", "posture-readers"):
-        once(lambda name=name: iam.create_group(GroupName=name), taken)
+        once(iam.create_group, taken, GroupName=name)
     iam.attach_group_policy(GroupName="posture-admins", PolicyArn="arn:aws:iam::aws:policy/AdministratorAccess")
     iam.attach_group_policy(GroupName="posture-readers", PolicyArn=reading)
     users(iam, reading)
@@ -317,7 +314,7 @@ def users(iam: Any, reading: str) -> None:
         ("posture-carol", False, 1),
         ("posture-robot", False, 1),
     ):
-        if once(lambda name=name: iam.create_user(UserName=name), taken) is None:
+        if once(iam.create_user, taken, UserName=name) is None:
             continue
         if console:
             iam.create_login_profile(UserName=name, Password=PASSWORD)
@@ -341,7 +338,7 @@ def databases(place: Posture) -> None:
     """Instances, clusters and snapshots, protected and not."""
     rds = place.rds
     common: dict[str, Any] = {"DBInstanceClass": "db.t3.micro", "AllocatedStorage": 20, "MasterUserPassword": PASSWORD}
-    sound = {
+    sound: dict[str, Any] = {
         "StorageEncrypted": True,
         "BackupRetentionPeriod": 14,
         "DeletionProtection": True,
@@ -375,10 +372,7 @@ def databases(place: Posture) -> None:
             },
         ),
     ):
-        once(
-            lambda name=name, options=options: rds.create_db_instance(DBInstanceIdentifier=name, **common, **options),
-            taken,
-        )
+        once(rds.create_db_instance, taken, DBInstanceIdentifier=name, **common, **options)
     known = {item["DBClusterIdentifier"] for item in rds.describe_db_clusters()["DBClusters"]}
     for name, options in (
         ("posture-cluster", sound | {"MasterUsername": "ledger"}),
@@ -390,20 +384,15 @@ def databases(place: Posture) -> None:
                 DBClusterIdentifier=name, Engine="aurora-postgresql", MasterUserPassword=PASSWORD, **options
             )
     for source, name in (("posture-sound", "posture-private"), ("posture-weak", "posture-public")):
-        once(
-            lambda source=source, name=name: rds.create_db_snapshot(
-                DBInstanceIdentifier=source, DBSnapshotIdentifier=name
-            ),
-            "DBSnapshotAlreadyExists",
-        )
+        once(rds.create_db_snapshot, "DBSnapshotAlreadyExists", DBInstanceIdentifier=source, DBSnapshotIdentifier=name)
     rds.modify_db_snapshot_attribute(
         DBSnapshotIdentifier="posture-public", AttributeName="restore", ValuesToAdd=["all"]
     )
     once(
-        lambda: rds.create_db_cluster_snapshot(
-            DBClusterIdentifier="posture-weak-cluster", DBClusterSnapshotIdentifier="posture-cluster-copy"
-        ),
+        rds.create_db_cluster_snapshot,
         "DBClusterSnapshotAlreadyExistsFault",
+        DBClusterIdentifier="posture-weak-cluster",
+        DBClusterSnapshotIdentifier="posture-cluster-copy",
     )
 
 
@@ -434,18 +423,17 @@ def keys(place: Posture) -> None:
 def trails(main: Posture, other: Posture) -> None:
     """A trail with every protection in one region, and a weak one, which is stopped, in the other."""
     key = main.kms.describe_key(KeyId=main.key("posture-data"))["KeyMetadata"]["Arn"]
-    once(lambda: main.logs.create_log_group(logGroupName="posture-trail"), "ResourceAlreadyExistsException")
+    once(main.logs.create_log_group, "ResourceAlreadyExistsException", logGroupName="posture-trail")
     made = once(
-        lambda: main.cloudtrail.create_trail(
-            Name="posture-audit",
-            S3BucketName="posture-safe",
-            EnableLogFileValidation=True,
-            KmsKeyId=key,
-            IncludeGlobalServiceEvents=True,
-            CloudWatchLogsLogGroupArn=f"arn:aws:logs:{main.name}:{ACCOUNT}:log-group:posture-trail:*",
-            CloudWatchLogsRoleArn=f"arn:aws:iam::{ACCOUNT}:role/posture-worker",
-        ),
+        main.cloudtrail.create_trail,
         "TrailAlreadyExistsException",
+        Name="posture-audit",
+        S3BucketName="posture-safe",
+        EnableLogFileValidation=True,
+        KmsKeyId=key,
+        IncludeGlobalServiceEvents=True,
+        CloudWatchLogsLogGroupArn=f"arn:aws:logs:{main.name}:{ACCOUNT}:log-group:posture-trail:*",
+        CloudWatchLogsRoleArn=f"arn:aws:iam::{ACCOUNT}:role/posture-worker",
     )
     if made is not None:
         main.cloudtrail.start_logging(Name="posture-audit")
@@ -466,10 +454,7 @@ def trails(main: Posture, other: Posture) -> None:
         (other, "posture-stopped", "charter-demo-eu-files"),
         (main, "posture-plain", "posture-bare"),
     ):
-        made = once(
-            lambda place=place, name=name, bucket=bucket: place.cloudtrail.create_trail(Name=name, S3BucketName=bucket),
-            "TrailAlreadyExistsException",
-        )
+        made = once(place.cloudtrail.create_trail, "TrailAlreadyExistsException", Name=name, S3BucketName=bucket)
         if made is not None and place is main:
             place.cloudtrail.start_logging(Name=name)
 
@@ -491,15 +476,14 @@ def functions(place: Posture, subnets: list[str], group: str) -> None:
 
     def make(name: str, runtime: str, **options: Any) -> None:
         once(
-            lambda: client.create_function(
-                FunctionName=name,
-                Runtime=runtime,
-                Role=f"arn:aws:iam::{ACCOUNT}:role/posture-worker",
-                Handler="handler.handle",
-                Code={"ZipFile": package_of_code()},
-                **options,
-            ),
+            client.create_function,
             *taken,
+            FunctionName=name,
+            Runtime=runtime,
+            Role=f"arn:aws:iam::{ACCOUNT}:role/posture-worker",
+            Handler="handler.handle",
+            Code={"ZipFile": package_of_code()},
+            **options,
         )
 
     make(
@@ -518,16 +502,13 @@ def functions(place: Posture, subnets: list[str], group: str) -> None:
         ("posture-open", "*", {}),
         ("posture-bucket", "s3.amazonaws.com", {"SourceAccount": ACCOUNT, "SourceArn": "arn:aws:s3:::posture-safe"}),
     ):
-        if once(lambda name=name: client.get_policy(FunctionName=name), "ResourceNotFoundException") is None:
+        if once(client.get_policy, "ResourceNotFoundException", FunctionName=name) is None:
             client.add_permission(
                 FunctionName=name, StatementId="caller", Action="lambda:InvokeFunction", Principal=principal, **more
             )
     for name, kind, origins in (("posture-open", "NONE", ["*"]), ("posture-sound", "AWS_IAM", ["https://example.com"])):
         once(
-            lambda name=name, kind=kind, origins=origins: client.create_function_url_config(
-                FunctionName=name, AuthType=kind, Cors={"AllowOrigins": origins}
-            ),
-            *taken,
+            client.create_function_url_config, *taken, FunctionName=name, AuthType=kind, Cors={"AllowOrigins": origins}
         )
 
 

@@ -12,7 +12,7 @@ from setting_changes import State
 class BucketAccess:
     """The public access block of a bucket."""
 
-    service = "s3"
+    service: ClassVar[str] = "s3"
     protected: ClassVar[State] = dict.fromkeys(SWITCHES.values(), True)
 
     def __init__(self, aws: Aws) -> None:
@@ -41,7 +41,7 @@ class BucketAccess:
 class DiskEncryption:
     """Whether new EBS volumes of a region are encrypted by default. The name is the region."""
 
-    service = "ec2"
+    service: ClassVar[str] = "ec2"
     protected: ClassVar[State] = {"encrypted_by_default": True}
 
     def __init__(self, aws: Aws) -> None:
@@ -71,7 +71,7 @@ class DiskEncryption:
 class KeyRotation:
     """The automatic rotation of a KMS key."""
 
-    service = "kms"
+    service: ClassVar[str] = "kms"
     protected: ClassVar[State] = {"rotates": True}
 
     def __init__(self, aws: Aws) -> None:
@@ -94,7 +94,7 @@ class KeyRotation:
 class LogValidation:
     """The log file validation of a trail."""
 
-    service = "cloudtrail"
+    service: ClassVar[str] = "cloudtrail"
     protected: ClassVar[State] = {"validates_logs": True}
 
     def __init__(self, aws: Aws) -> None:

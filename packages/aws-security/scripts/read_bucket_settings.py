@@ -46,12 +46,12 @@ def _lifecycle_rules(s3: Any, bucket: str) -> int:
 
 def _has_object_lock(s3: Any, bucket: str) -> bool:
     configuration = s3.get_object_lock_configuration(Bucket=bucket)["ObjectLockConfiguration"]
-    return configuration.get("ObjectLockEnabled") == "Enabled"
+    return bool(configuration.get("ObjectLockEnabled") == "Enabled")
 
 
 def _denies_plain_http(s3: Any, bucket: str) -> bool:
     policy = answer_of(s3.get_bucket_policy, Bucket=bucket).get("Policy")
-    return bool(policy) and denies_plain_http(policy)
+    return policy is not None and denies_plain_http(policy)
 
 
 def _bucket(settings: Settings, s3: Any, name: str, region: str) -> JsonObject:

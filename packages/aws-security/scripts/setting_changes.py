@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 from charter_aws import Aws, Call, JsonObject, ToolError, as_tool_error
@@ -22,8 +22,8 @@ State = Mapping[str, Any]
 class Setting(Protocol):
     """One kind of setting: how it is read and written, and the state that protects."""
 
-    service: str
-    protected: State
+    service: ClassVar[str]
+    protected: ClassVar[State]
 
     def read(self, name: str) -> JsonObject:
         """The present state of a resource."""
