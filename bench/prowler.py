@@ -301,6 +301,38 @@ class Explanation:
 
 EXPLAINED: list[Explanation] = [
     Explanation(
+        f"{FROM_INTERNET}_tcp_port_22",
+        "sg-*",
+        "Prowler looks for 0.0.0.0/0 and misses a group that admits both halves of the world (posture-halves).",
+    ),
+    Explanation(
+        "s3_bucket_public_access",
+        "posture-all-but-one",
+        "Prowler does not read NotPrincipal: an allowance for everyone but one account is public.",
+    ),
+    Explanation(
+        "ec2_launch_template_imdsv2_required",
+        "lt-*",
+        "Prowler is content if any version of a template requires IMDSv2. Charter judges the default version, which"
+        " launches use (posture-two-versions).",
+    ),
+    Explanation(
+        "iam_customer_attached_policy_no_administrative_privileges",
+        "posture-all-but-iam",
+        "Prowler counts a policy of all actions but those of IAM, as AWS's own PowerUserAccess, as administrative."
+        " Charter names what it grants: all of KMS, all of CloudTrail, any role.",
+    ),
+    Explanation(
+        "iam_no_custom_policy_permissive_role_assumption",
+        "posture-all-but-iam",
+        "Prowler does not read NotAction here: all actions but those of IAM include sts:AssumeRole on every role.",
+    ),
+    Explanation(
+        "rds_instance_*",
+        "*-member",
+        "Prowler repeats a cluster's setting for each of its instances. Charter names it once, at the cluster.",
+    ),
+    Explanation(
         "s3_account_level_public_access_blocks",
         "*",
         "Simulator: S3 Control puts the account before the host name, which the address of a simulator does not answer"
@@ -501,9 +533,30 @@ def show(table: list[Row], version: str) -> int:
         f"\n{len(table)} checks, {verdicts} verdicts, {equal} equal ({equal / verdicts:.1%}), {explained} differences"
         f" explained, {unexplained} not; agreement after explained differences {(equal + explained) / verdicts:.1%}"
     )
-    failed = sum(len(row.failed) for row in table)
-    print(f"failing verdicts: {failed} of Prowler, {sum(len(row.found) for row in table)} of Charter")
+    show_services(table)
     return unexplained if (equal + explained) / verdicts >= WANTED_AGREEMENT else max(unexplained, 1)
+
+
+SERVICES = {"rds": "RDS", "s3": "S3", "iam": "IAM", "kms": "KMS", "cloudtrail": "CloudTrail", "awslambda": "Lambda"}
+
+
+def service_of(check: str) -> str:
+    """The service of a check; EBS is a part of EC2 to Prowler."""
+    return "EBS" if check.startswith("ec2_ebs_") else SERVICES.get(check.partition("_")[0], "EC2")
+
+
+def show_services(table: list[Row]) -> None:
+    """Prints the table by service, and how many checks the simulator gives no verdict on."""
+    print(f"\n{'service':10}  checks  verdicts  failed by Prowler  failed by Charter  equal  explained")
+    for service in sorted({service_of(row.pair.check) for row in table}):
+        rows = [row for row in table if service_of(row.pair.check) == service]
+        judged, differing = sum(len(row.judged) for row in rows), sum(len(row.differing) for row in rows)
+        failed, found = sum(len(row.failed) for row in rows), sum(len(row.found) for row in rows)
+        print(
+            f"{service:10}  {len(rows):6}  {judged:8}  {failed:17}  {found:17}  {judged - differing:5}  {differing:9}"
+        )
+    silent = [row.pair.check for row in table if not row.judged]
+    print(f"without a verdict, because the simulator has no answer: {', '.join(silent)}")
 
 
 def age_credentials() -> None:
@@ -531,7 +584,7 @@ def build_account() -> str:
     import posture
     from moto.server import ThreadedMotoServer
 
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from estate import OTHER_REGION, require_loopback
-from simulated_region import ALL_SWITCHES, MAIN_REGION, Region
+from simulated_region import ALL_SWITCHES, MAIN_REGION, Region, rule
 
 ACCOUNT = "123456789012"
 PASSWORD = "Correct-Horse-7-Battery"
@@ -143,6 +143,19 @@ def buckets(place: Posture) -> None:
     suspended = make("suspended")
     s3.put_bucket_versioning(Bucket=suspended, VersioningConfiguration={"Status": "Suspended"})
     make("bare")
+    reading = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject"}
+    for name, narrowed in (
+        ("org-only", {"Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-a1b2c3d4e5"}}}),
+        ("any-address", {"Condition": {"IpAddress": {"aws:SourceIp": "0.0.0.0/0"}}}),
+        ("half-the-world", {"Condition": {"IpAddress": {"aws:SourceIp": ["0.0.0.0/1", "128.0.0.0/1"]}}}),
+        ("one-account", {"Principal": {"AWS": "arn:aws:iam::111122223333:root"}}),
+        ("all-but-one", {"NotPrincipal": {"AWS": "arn:aws:iam::111122223333:root"}}),
+    ):
+        bucket = make(name)
+        statement = reading | {"Resource": f"arn:aws:s3:::{bucket}/*"} | narrowed
+        if "NotPrincipal" in statement:
+            del statement["Principal"]
+        s3.put_bucket_policy(Bucket=bucket, Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]}))
 
 
 def encrypt(s3: Any, bucket: str, algorithm: str, key: str | None = None) -> None:
@@ -247,6 +260,21 @@ def instances(place: Posture, subnet: str, group: str) -> None:
         )
 
 
+def template_of_two_versions(ec2: Any) -> None:
+    """A launch template whose second version is sound, and whose default is the first."""
+    made = once(
+        ec2.create_launch_template,
+        "InvalidLaunchTemplateName.AlreadyExistsException",
+        LaunchTemplateName="posture-two-versions",
+        LaunchTemplateData={"MetadataOptions": {"HttpTokens": "optional", "HttpEndpoint": "enabled"}},
+    )
+    if made is not None:
+        ec2.create_launch_template_version(
+            LaunchTemplateName="posture-two-versions",
+            LaunchTemplateData={"MetadataOptions": {"HttpTokens": "required", "HttpEndpoint": "enabled"}},
+        )
+
+
 def expired_certificate() -> tuple[str, str]:
     """A self-signed certificate of last year with its key."""
     key = ec.generate_private_key(ec.SECP256R1())
@@ -280,12 +308,21 @@ def identities(iam: Any) -> None:
     trails = policy("posture-trails", allow("cloudtrail:*"))
     keys = policy("posture-keys", allow(["kms:*"]))
     roles = policy("posture-roles", allow("sts:AssumeRole"))
+    not_iam = json.dumps(
+        {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}]}
+    )
+    all_but_iam = policy("posture-all-but-iam", not_iam)
+    with_mfa = policy("posture-with-mfa", allow("*", Condition={"Bool": {"aws:MultiFactorAuthPresent": "true"}}))
     one_role = policy("posture-one-role", allow("sts:AssumeRole", f"arn:aws:iam::{ACCOUNT}:role/posture-support"))
     for name, principal, attached in (
         ("posture-support", {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, ["arn:aws:iam::aws:policy/AWSSupportAccess"]),
         ("posture-admin", {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, ["arn:aws:iam::aws:policy/AdministratorAccess"]),
         ("posture-anyone", {"AWS": "*"}, [reading]),
-        ("posture-worker", {"Service": "lambda.amazonaws.com"}, [reading, trails, keys, roles, one_role, everything]),
+        (
+            "posture-worker",
+            {"Service": "lambda.amazonaws.com"},
+            [reading, trails, keys, roles, one_role, everything, all_but_iam, with_mfa],
+        ),
     ):
         once(iam.create_role, taken, RoleName=name, AssumeRolePolicyDocument=trust(principal))
         for arn in attached:
@@ -383,6 +420,15 @@ def databases(place: Posture) -> None:
             rds.create_db_cluster(
                 DBClusterIdentifier=name, Engine="aurora-postgresql", MasterUserPassword=PASSWORD, **options
             )
+    for cluster in ("posture-cluster", "posture-weak-cluster"):
+        once(
+            rds.create_db_instance,
+            taken,
+            DBInstanceIdentifier=f"{cluster}-member",
+            DBClusterIdentifier=cluster,
+            DBInstanceClass="db.r6g.large",
+            Engine="aurora-postgresql",
+        )
     for source, name in (("posture-sound", "posture-private"), ("posture-weak", "posture-public")):
         once(rds.create_db_snapshot, "DBSnapshotAlreadyExists", DBInstanceIdentifier=source, DBSnapshotIdentifier=name)
     rds.modify_db_snapshot_attribute(
@@ -411,6 +457,12 @@ def keys(place: Posture) -> None:
     statement = everyone | {"Condition": condition}
     kms.put_key_policy(
         KeyId=narrowed, PolicyName="default", Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    )
+    shared = everyone | {"Principal": {"AWS": "arn:aws:iam::111122223333:root"}}
+    kms.put_key_policy(
+        KeyId=place.key("posture-shared"),
+        PolicyName="default",
+        Policy=json.dumps({"Version": "2012-10-17", "Statement": [shared]}),
     )
     kms.disable_key(KeyId=place.key("posture-disabled"))
     waiting = place.key("posture-waiting")
@@ -498,8 +550,10 @@ def functions(place: Posture, subnets: list[str], group: str) -> None:
     make("posture-one-zone", "python3.13", VpcConfig={"SubnetIds": subnets[:1], "SecurityGroupIds": [group]})
     make("posture-open", "python3.8", Environment={"Variables": {"DB_PASSWORD": "xK9#mQ2$vL7pRt4w"}})
     make("posture-bucket", "python3.12")
+    make("posture-any-bucket", "python3.12")
     for name, principal, more in (
         ("posture-open", "*", {}),
+        ("posture-any-bucket", "s3.amazonaws.com", {"SourceArn": "arn:aws:s3:::posture-safe"}),
         ("posture-bucket", "s3.amazonaws.com", {"SourceAccount": ACCOUNT, "SourceArn": "arn:aws:s3:::posture-safe"}),
     ):
         if once(client.get_policy, "ResourceNotFoundException", FunctionName=name) is None:
@@ -542,6 +596,9 @@ def build(session: boto3.Session) -> None:
     buckets(main)
     disks(main)
     instances(main, subnets[0], group["GroupId"])
+    template_of_two_versions(main.ec2)
+    halves = [rule("tcp", 22, 22, "0.0.0.0/1", "128.0.0.0/1")]
+    main.region.security_group(group["VpcId"], "posture-halves", "SSH for both halves of the world", halves)
     databases(main)
     trails(main, other)
     functions(main, subnets, group["GroupId"])

@@ -54,6 +54,22 @@ def _denied_actions(document: Document) -> set[str]:
     }
 
 
+def _exceptions(document: Document) -> list[list[str]]:
+    """Of each statement that allows all but some actions on every resource, the exceptions."""
+    return [
+        [action.lower() for action in _texts(statement["NotAction"])]
+        for statement in statements(document)
+        if statement.get("Effect") == "Allow"
+        and "NotAction" in statement
+        and _is_on_everything(statement)
+    ]
+
+
+def _touches(pattern: str, service: str) -> bool:
+    """Whether a pattern of actions names any action of a service."""
+    return fits(service, pattern.partition(":")[0])
+
+
 def _assumes_roles_at_large(document: Document) -> bool:
     """Whether a policy allows to assume roles that it names by a wildcard."""
     return any(
@@ -67,13 +83,23 @@ def _assumes_roles_at_large(document: Document) -> bool:
 def broad_grants(document: Document) -> list[str]:
     """The grants of a policy that few identities should have, the broadest first."""
     allowed, denied = _allowed_actions(document), _denied_actions(document)
+    exceptions = _exceptions(document)
 
-    def is_granted(whole: str) -> bool:
-        granting = any(fits(whole, action) for action in allowed)
+    def all_but_others(service: str) -> bool:
+        return any(not any(_touches(item, service) for item in items) for items in exceptions)
+
+    def is_granted(whole: str, service: str) -> bool:
+        granting = any(fits(whole, action) for action in allowed) or all_but_others(service)
         return granting and not any(fits(whole, action) for action in denied)
 
-    named = [(EVERYTHING, "*"), ("all of CloudTrail", "cloudtrail:*"), ("all of KMS", "kms:*")]
-    found = [name for name, whole in named if is_granted(whole)]
-    if _assumes_roles_at_large(document) and "sts:assumerole" not in denied:
+    # A policy of all but some actions grants everything in effect if it leaves IAM in.
+    named = [
+        (EVERYTHING, "*", "iam"),
+        ("all of CloudTrail", "cloudtrail:*", "cloudtrail"),
+        ("all of KMS", "kms:*", "kms"),
+    ]
+    found = [name for name, whole, service in named if is_granted(whole, service)]
+    assumes = _assumes_roles_at_large(document) or all_but_others("sts")
+    if assumes and not any(fits("sts:assumerole", action) for action in denied):
         found.append("any role")
     return found
