@@ -319,7 +319,7 @@ EXPLAINED: list[Explanation] = [
     Explanation(
         "iam_customer_attached_policy_no_administrative_privileges",
         "posture-all-but-iam",
-        "Prowler counts a policy of all actions but those of IAM, as AWS's own PowerUserAccess, as administrative."
+        "Prowler counts a policy of all actions but those of IAM as administrative."
         " Charter names what it grants: all of KMS, all of CloudTrail, any role.",
     ),
     Explanation(
@@ -360,7 +360,7 @@ EXPLAINED: list[Explanation] = [
         "rds_instance_no_public_access",
         "*",
         "Prowler fails a publicly accessible instance only if its security group is open and its subnet public. Charter"
-        " fails the setting itself, as CIS and AWS FSBP do; open groups are findings of their own.",
+        " fails the setting itself, as AWS FSBP does (RDS.2); open groups are findings of their own.",
     ),
     Explanation(
         "cloudtrail_bucket_requires_mfa_delete",
@@ -375,8 +375,7 @@ EXPLAINED: list[Explanation] = [
     Explanation(
         "iam_user_accesskey_unused",
         "posture-carol/1",
-        "Prowler passes a key that was never used, however old. Charter counts it as unused since it was made, as CIS"
-        " does.",
+        "Prowler passes a key that was never used, however old. Charter counts it as unused since it was made.",
     ),
 ]
 
