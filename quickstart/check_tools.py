@@ -246,7 +246,7 @@ def check_documents(check: Check, packages: list[Package]) -> None:
 
 
 def check_page(check: Check, package: Package) -> None:
-    """The page of a package names everything that it finds and does."""
+    """The page of a package names all its rules, skills, tools and playbooks."""
     page = (HERE.parent / "docs" / "packages" / f"{package.root.name}.md").read_text(
         encoding="utf-8"
     )
