@@ -165,7 +165,7 @@ test:
 	@$(PART) Rust -- $(CARGO) test --locked --workspace --tests
 	@$(PART) "replicas under faults" -- env CHARTER_TEST_CHAOS_S=8 $(MAKE) test-chaos
 	@$(PART) quickstart --covers $(SERVER_COVERS) -- $(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
-	@$(PART) "package scripts" --covers $(SERVER_COVERS) -- $(VENV)/bin/python quickstart/check_tools.py --charter $(CHARTER)
+	@$(PART) "package scripts" --covers $(SERVER_COVERS) docs -- $(VENV)/bin/python quickstart/check_tools.py --charter $(CHARTER)
 	@$(PART) services --covers $(SERVER_COVERS) -- $(VENV)/bin/python quickstart/check_services.py --charter $(CHARTER)
 	@$(PART) "ten questions" --covers $(SERVER_COVERS) -- $(VENV)/bin/python crates/cli/tests/model/questions.py --charter $(CHARTER)
 	@$(PART) tutorial --covers $(SERVER_COVERS) docs -- $(MAKE) test-tutorial

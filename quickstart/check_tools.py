@@ -22,6 +22,14 @@ from pathlib import Path
 
 import boto3
 from check_filters import check_filters
+from check_posture import (
+    check_parts,
+    check_policies_and_secrets,
+    check_posture,
+    check_setting_change_half_done,
+    check_setting_playbooks,
+    check_setting_rules,
+)
 from check_reading import check_reading
 from check_rules import check_bucket_policies, check_change_half_done, check_repeated_lock
 from jsonschema import Draft7Validator
@@ -248,6 +256,20 @@ def check_documents(check: Check, packages: list[Package]) -> None:
                     check.that(f"{skill_id} {step['step_id']} says what could not be read", told)
 
 
+def check_page(check: Check, package: Package) -> None:
+    """The page of a package names all its rules, skills, tools and playbooks."""
+    page = (HERE.parent / "docs" / "packages" / f"{package.root.name}.md").read_text(
+        encoding="utf-8"
+    )
+    rules = [
+        rule["rule_id"]
+        for skill in package.skills.values()
+        for rule in skill["analysis"]["findings"]
+    ]
+    for name in [*package.skills, *package.tools, *package.playbooks, *rules]:
+        check.that(f"the page of {package.root.name} names {name}", f"`{name}`" in page)
+
+
 def run_quickstart(script: str, *arguments: str) -> str:
     """One of the quickstart's scripts, which must succeed; its output."""
     command = [sys.executable, str(HERE / script), *arguments]
@@ -274,11 +296,16 @@ def check_everything(check: Check) -> None:
     """All checks, in the order in which they build on each other."""
     security, cost = Package("aws-security"), Package("cost-hygiene")
     check_documents(check, [security, cost])
+    check_page(check, security)
     check_bucket_policies(check)
     check_change_half_done(check)
     check_repeated_lock(check)
     check_reading(check)
     check_filters(check, security, cost)
+    check_parts(check)
+    check_policies_and_secrets(check)
+    check_setting_change_half_done(check)
+    check_setting_rules(check, security)
     run_quickstart("estate.py")
     first = counted_estate()
     run_quickstart("estate.py")
@@ -298,6 +325,10 @@ def check_everything(check: Check) -> None:
     ]
     for step in steps:
         step()
+    run_quickstart("posture.py")
+    run_quickstart("posture.py")
+    check_posture(check, security)
+    check_setting_playbooks(check, security)
 
 
 def main() -> int:

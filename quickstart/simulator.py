@@ -72,8 +72,12 @@ def start(port: int, state: Path) -> str:
         if _read_pid(pid_file) is None:
             raise SystemExit(f"port {port} already serves another simulator; choose another --port")
         return f"http://{HOST}:{port}"
-    # Without the simulator's own machine images and their thousand snapshots.
-    environment = os.environ | {"MOTO_PORT": str(port), "MOTO_EC2_LOAD_DEFAULT_AMIS": "false"}
+    # Without the simulator's own machine images and their thousand snapshots, and with the policies of AWS itself.
+    environment = os.environ | {
+        "MOTO_PORT": str(port),
+        "MOTO_EC2_LOAD_DEFAULT_AMIS": "false",
+        "MOTO_IAM_LOAD_MANAGED_POLICIES": "true",
+    }
     with log.open("wb") as said:
         process = subprocess.Popen(
             [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(port)],

@@ -1,4 +1,4 @@
-"""Which statements of a bucket policy let the public in.
+"""Which statements of a resource policy, such as that of a bucket or a key, let the public in.
 
 A statement is public when it allows, names everyone (or a class that anyone may join) as its
 principal, has no condition that keeps strangers out, and grants something that no statement of the
@@ -12,7 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from policy_conditions import as_list, is_fixed_arn, keeps_strangers_out, meets_every_stranger
+from policy_conditions import (
+    as_list,
+    is_fixed_arn,
+    is_only_plain_http,
+    keeps_strangers_out,
+    meets_every_stranger,
+)
 from s3_actions import all_but, changes, fits_any, named_by
 
 Statement = Mapping[str, Any]
@@ -118,10 +124,32 @@ def _shown_actions(statement: Statement) -> list[str]:
     return sorted(_texts(statement.get("Action")))
 
 
+def _statements_of(policy: str) -> list[Statement]:
+    document = json.loads(policy)
+    return [item for item in as_list(document.get("Statement")) if isinstance(item, Mapping)]
+
+
+def _denies_plain_http(statement: Statement) -> bool:
+    """Whether a statement denies every request to objects that comes without TLS."""
+    if statement.get("Effect") != "Deny" or not is_only_plain_http(statement.get("Condition")):
+        return False
+    if "NotPrincipal" in statement or not _names_all(statement.get("Principal")):
+        return False
+    denial = _Denial(statement)
+    objects = [name for name in _texts(statement.get("Resource")) if name.endswith("*")]
+    return bool(objects) and all(
+        denial.takes_away(action, objects) for action in ("s3:getobject", "s3:putobject")
+    )
+
+
+def denies_plain_http(policy: str) -> bool:
+    """Whether a bucket policy turns away requests that come without TLS."""
+    return any(map(_denies_plain_http, _statements_of(policy)))
+
+
 def public_statements(policy: str) -> list[dict[str, Any]]:
     """The statements of a policy document that grant to everyone, in its own order."""
-    document = json.loads(policy)
-    statements = [item for item in as_list(document.get("Statement")) if isinstance(item, Mapping)]
+    statements = _statements_of(policy)
     denials = [
         _Denial(item)
         for item in statements

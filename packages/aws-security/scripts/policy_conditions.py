@@ -128,6 +128,7 @@ _OWNERS: dict[str, Callable[[list[str]], bool]] = (
             "aws:sourcevpce",
             "aws:vpceaccount",
             "aws:vpceorgid",
+            "kms:calleraccount",
             "s3:dataaccesspointaccount",
         ),
         _each(is_literal),
@@ -233,3 +234,14 @@ def meets_every_stranger(condition: Any) -> bool:
     if condition is not None and not isinstance(condition, Mapping):
         return False
     return all(test.meets_every_stranger for test in _tests(condition))
+
+
+def is_only_plain_http(condition: Any) -> bool:
+    """Whether a condition block is met by every request without TLS."""
+    tests = list(_tests(condition))
+    return bool(tests) and all(
+        test.key == "aws:securetransport"
+        and test.operator == "bool"
+        and [value.lower() for value in test.values] == ["false"]
+        for test in tests
+    )
