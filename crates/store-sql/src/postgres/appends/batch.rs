@@ -311,7 +311,7 @@ impl SharedError {
         match &*self.0 {
             StoreError::Closed => StoreError::Closed,
             StoreError::Overloaded { what, waiting } => StoreError::Overloaded {
-                what: *what,
+                what,
                 waiting: *waiting,
             },
             _ => StoreError::Engine {
