@@ -244,11 +244,12 @@ fn b000_19_an_aborted_run_proves_what_it_did() {
         proving(service).edit("playbooks/purge.yaml", "\nsafety:", step)
     };
     let (server, service) = served(twice);
-    let ann = server.key("ann");
+    let (ann, uma) = (server.key("ann"), server.key("uma"));
     let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
     let vault = json!({"parameters": {"vault": "main"}});
-    let run = ann.post(&path, &vault).expect(201);
-    confirm(&ann, &run).expect(200);
+    let run = uma.post(&path, &vault).expect(201);
+    // A user confirms, who does not decide on approvals.
+    confirm(&uma, &run).expect(200);
     let run = settled(&ann, &run, "awaiting_approval");
     approved(&server.key("bob"), &service, &run);
     crate::home::eventually("the second question", || {
