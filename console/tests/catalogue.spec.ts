@@ -5,7 +5,7 @@ import { expect, looksRight, test } from "./support";
 test("the overview counts what agents may do and leads there", async ({ page, filled }) => {
   await page.goto(`${filled.url}/`);
   const skills = page.getByRole("link", { name: /^\d+ Skills/ });
-  await expect(skills).toContainText("7");
+  await expect(skills).toContainText("15");
   await looksRight(page, "overview");
   await skills.click();
   await expect(page.getByRole("heading", { name: "Skills", exact: true })).toBeVisible();
@@ -14,7 +14,7 @@ test("the overview counts what agents may do and leads there", async ({ page, fi
 test("documents are found by kind, words and domain, and the address says so", async ({ page, filled }) => {
   await page.goto(`${filled.url}/catalogue/skill`);
   const table = page.getByRole("table", { name: "Skills" });
-  await expect(table.getByRole("row")).toHaveCount(8);
+  await expect(table.getByRole("row")).toHaveCount(16);
   await looksRight(page, "documents");
   await page.getByLabel("Find by id or title").fill("idle");
   await expect(page).toHaveURL(/q=idle/);
