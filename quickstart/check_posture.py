@@ -12,7 +12,7 @@ from package_calls import Check, Json, Package, jq, skill_findings
 REVIEWS = ("bucket", "database", "disk", "function", "identity", "instance", "key", "trail")
 REGION, OTHER_REGION = "us-east-1", "eu-west-1"
 
-# What the simulator cannot be brought to: a rule, a tool result, and the resources that the rule names.
+# States that the simulator cannot reach: a rule, a tool result, and the resources that the rule names.
 BY_TABLE: list[tuple[str, str, Json, list[str]]] = [
     ("disk", "snapshot_sharing_not_blocked", {"snapshot_sharing": "unblocked"}, ["a"]),
     ("disk", "snapshot_sharing_not_blocked", {"snapshot_sharing": "block-all-sharing"}, []),
@@ -339,7 +339,7 @@ def check_posture(check: Check, package: Package) -> None:
 
 
 SOUND = {"posture-safe", "posture-sound", "posture-encrypted", "posture-cluster", "posture-audit", "posture-data"}
-# What the simulator cannot hold, or has by itself.
+# Settings that the simulator cannot hold, or has by itself.
 EXCEPTIONS = {
     ("bucket_without_mfa_delete", "posture-safe"),
     ("trail_bucket_without_mfa_delete", "posture-audit"),

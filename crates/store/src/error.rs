@@ -116,7 +116,7 @@ pub enum StoreError {
     /// Too many calls wait for the engine. Nothing was read or written.
     #[error("storage is busy: {waiting} calls wait for {what}")]
     Overloaded {
-        /// What they wait for, e.g. `a connection`.
+        /// The capacity that they wait for, e.g. `a connection`.
         what: &'static str,
         /// Number of waiting calls.
         waiting: u64,

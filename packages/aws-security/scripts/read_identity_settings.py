@@ -107,7 +107,7 @@ def _password_policy(iam: Any) -> JsonObject:
     }
 
 
-# What counts where the account has no password policy of its own.
+# The password policy of AWS, for an account without one of its own.
 _AWS_DEFAULT = {
     "minimum_length": 8,
     "lowercase": False,
