@@ -10,6 +10,7 @@ use charter_domain::approval::{Approval, ApprovalStatus};
 use charter_domain::graph::PlanSource;
 use charter_domain::run::{RunOutcome, StopCause};
 use charter_effects::channel::{ApprovalButton, MessageContent};
+use charter_store::journal::RunRecord;
 use charter_store::notification::{ClaimedMessage, NotificationRecord};
 use serde_json::{Value, json};
 
@@ -184,19 +185,33 @@ impl NotificationService {
         }
     }
 
+    /// Returns a run that waits for a person with this status, or why it does not.
+    async fn waiting(
+        &self,
+        tenant: &TenantId,
+        run_id: &RunId,
+        status: RunStatus,
+    ) -> Result<Result<RunRecord, String>, EngineError> {
+        let Some(record) = self.ports.store.run(tenant, run_id).await? else {
+            return Ok(Err("the run no longer exists".to_owned()));
+        };
+        if record.status != status {
+            return Ok(Err(format!("the run is {}", record.status.in_words())));
+        }
+        Ok(Ok(record))
+    }
+
     async fn confirmation(
         &self,
         tenant: &TenantId,
         run_id: &RunId,
         at: Timestamp,
     ) -> Result<Rendered, EngineError> {
-        let Some(record) = self.ports.store.run(tenant, run_id).await? else {
-            return Ok(Rendered::out_of_date("the run no longer exists"));
+        let waiting = self.waiting(tenant, run_id, RunStatus::AwaitingConfirmation);
+        let record = match waiting.await? {
+            Ok(record) => record,
+            Err(why) => return Ok(Rendered::OutOfDate(why)),
         };
-        if record.status != RunStatus::AwaitingConfirmation {
-            let why = format!("the run is {}", record.status.in_words());
-            return Ok(Rendered::OutOfDate(why));
-        }
         let folded = self.parts.journals.fold(tenant, run_id).await?;
         let link = self.link(&format!("runs/{run_id}"));
         let content = about_confirmation(&record, &folded.run, at, link);
@@ -209,13 +224,11 @@ impl NotificationService {
         run_id: &RunId,
         at: Timestamp,
     ) -> Result<Rendered, EngineError> {
-        let Some(record) = self.ports.store.run(tenant, run_id).await? else {
-            return Ok(Rendered::out_of_date("the mission no longer exists"));
+        let waiting = self.waiting(tenant, run_id, RunStatus::AwaitingApproval);
+        let record = match waiting.await? {
+            Ok(record) => record,
+            Err(why) => return Ok(Rendered::OutOfDate(why)),
         };
-        if record.status != RunStatus::AwaitingApproval {
-            let why = format!("the mission is {}", record.status.in_words());
-            return Ok(Rendered::OutOfDate(why));
-        }
         let folded = self.parts.journals.fold(tenant, run_id).await?;
         let mission = match folded.run.graph().source() {
             Some(PlanSource::Mission(mission)) => mission.to_string(),
