@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use charter_contract::ids::{PlaybookId, RunId, TenantId};
+use charter_contract::package::PackageBundle;
 use charter_domain::clock::{Clock, SystemClock};
 use charter_domain::run::Run;
 use charter_effects::channel::NoChannels;
@@ -33,8 +34,9 @@ use crate::execution::runs::{
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::questions::{MAX_CONCURRENT, QuestionSlots};
+use crate::identity::caller::tests::person;
 use crate::identity::quotas::TenantQuotas;
-use crate::{Composer, Engine, EvidenceKey, Ports, RandomIds, Settings};
+use crate::{Composer, Engine, EvidenceKey, Mode, Ports, RandomIds, Settings};
 
 /// The store in a directory.
 pub(crate) fn open(dir: &Path) -> Arc<SqliteStore> {
@@ -240,6 +242,20 @@ pub(crate) async fn engine(
         ..ports(store, tools)
     };
     Engine::start(ports, settings).await.unwrap()
+}
+
+/// An engine without models in a directory, with a package that Ann registered.
+pub(crate) async fn engine_with(
+    package: PackageBundle,
+    dir: &Path,
+    tools: Arc<dyn ToolRunner>,
+    settings: Settings,
+) -> Arc<Engine> {
+    let engine = engine(open(dir), tools, Arc::new(NoModels), settings).await;
+    let ann = person("ann");
+    let registered = engine.packages().register(&ann, package, Mode::Apply);
+    registered.await.unwrap();
+    engine
 }
 
 /// An engine with another clock.

@@ -22,10 +22,10 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::tests::{engine, open};
+use crate::engine::tests::engine_with;
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, DryRun, Engine, EngineError, EvidenceQuery, Mode, RollBack,
+    ApprovalAnswer, ApprovalDecision, DryRun, Engine, EngineError, EvidenceQuery, RollBack,
     RunView, Settings, SubmittedPlan,
 };
 
@@ -96,11 +96,7 @@ impl Rig {
             ..Settings::default()
         };
         let runner = Arc::<Answering>::clone(&tools);
-        let models = Arc::new(charter_effects::NoModels);
-        let engine = engine(open(dir.path()), runner, models, settings).await;
-        let ann = person("ann");
-        let registered = engine.packages().register(&ann, package(), Mode::Apply);
-        registered.await.unwrap();
+        let engine = engine_with(package(), dir.path(), runner, settings).await;
         Self {
             engine,
             tools,

@@ -13,18 +13,18 @@ use charter_contract::run_status::RunStatus;
 use charter_contract::text::HttpsUrl;
 use charter_domain::approval::{Approval, ApprovalStatus};
 use charter_domain::run::RunEvent;
-use charter_effects::{NoModels, ToolCall, ToolOutcome, ToolRunner};
+use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use charter_store::evidence::EvidenceFilter;
 use charter_store::page::PageRequest;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::tests::{engine, open};
+use crate::engine::tests::engine_with;
 use crate::identity::caller::tests::person;
 use crate::{
     ApprovalAnswer, ApprovalDecision, Confirmation, DryRun, Engine, EngineError, IdempotencyKey,
-    Mode, RunView, Settings,
+    RunView, Settings,
 };
 
 const FOUND: &str = "reliability.fence";
@@ -102,10 +102,7 @@ impl Rig {
             ..Settings::default()
         };
         let runner = Arc::<Counting>::clone(&tool);
-        let engine = engine(open(dir.path()), runner, Arc::new(NoModels), settings).await;
-        let ann = person("ann");
-        let registered = engine.packages().register(&ann, package(), Mode::Apply);
-        registered.await.unwrap();
+        let engine = engine_with(package(), dir.path(), runner, settings).await;
         Self {
             engine,
             tool,

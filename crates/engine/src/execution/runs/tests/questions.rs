@@ -12,17 +12,17 @@ use charter_contract::package::PackageBundle;
 use charter_contract::run_status::RunStatus;
 use charter_domain::approval::{Approval, ApprovalStatus};
 use charter_domain::run::RunOrder;
-use charter_effects::{NoModels, ToolCall, ToolOutcome, ToolRunner};
+use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::tests::{engine, in_a_place, open};
+use crate::engine::tests::{engine_with, in_a_place};
 use crate::execution::runs::drivers::Decided;
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, CallOrigin, DryRun, Engine, HypotheticalCall, Mode, RunView,
+    ApprovalAnswer, ApprovalDecision, CallOrigin, DryRun, Engine, HypotheticalCall, RunView,
     Settings, SubmittedPlan,
 };
 
@@ -87,10 +87,7 @@ impl Rig {
             ..Settings::default()
         };
         let runner = Arc::<Answering>::clone(&tool);
-        let engine = engine(open(dir.path()), runner, Arc::new(NoModels), settings).await;
-        let ann = person("ann");
-        let registered = engine.packages().register(&ann, package(), Mode::Apply);
-        registered.await.unwrap();
+        let engine = engine_with(package(), dir.path(), runner, settings).await;
         Self {
             engine,
             tool,
