@@ -265,6 +265,12 @@ bounds! {
     PLAN_EDGES = 10_000, Count;
     /// Calls that one approval may be for.
     APPROVAL_CALLS = 1_000, Count;
+    /// Earlier runs with the same pending call that a run looks at before it requests approval.
+    SAME_CALL_RUNS = 16, Count;
+    /// Runs that wait for one another, in a chain. A run that would extend a longer chain does not wait.
+    SAME_CALL_CHAIN = 32, Count;
+    /// Interval at which a run that waits for another run checks whether it still has to.
+    SAME_CALL_POLL_MS = 15_000, Milliseconds;
     /// Items of a step that is repeated for each item of a list.
     FOR_EACH_ITEMS = 500, Count;
     /// Items of such a step that run at the same time.

@@ -44,6 +44,8 @@ pub enum RuleKind {
     Safety,
     /// The effect was interrupted, and repeating it may do it twice.
     Interrupted,
+    /// Another run requested approval of the same call before.
+    SameCall,
     /// An approval that was granted already.
     Approval,
 }
@@ -181,6 +183,15 @@ impl GateDecision {
             }
             refused @ Self::Deny { .. } => refused,
         }
+    }
+
+    /// Adds a reason why a person decides. A call that needs no approval stays allowed, and a denied one stays denied.
+    #[must_use]
+    pub fn also_because(mut self, reason: RuleResult) -> Self {
+        if let Self::NeedsApproval { rules, .. } = &mut self {
+            rules.push(reason);
+        }
+        self
     }
 
     /// Combines the decision with the policies' result, which may deny but lifts nothing.

@@ -24,6 +24,8 @@ SELECT create_reference_table('lease');
 SELECT create_distributed_table('run', 'tenant_id');
 SELECT create_distributed_table('journal_event', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('approval', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('approval_call', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('approval_call_place', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('outbox', 'tenant_id', colocate_with => 'run');
 
 -- Requests and conversations.

@@ -1,13 +1,15 @@
 //! Approvals. A trigger prevents a record from moving backwards. Appends and decisions both lock the run's row before
 //! any of its approvals.
 
+mod calls;
+
 use async_trait::async_trait;
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
 use charter_store::StoreError;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalRecord, ApprovalState, ApprovalTransition, Approvals,
-    ListedApproval,
+    CallRegistration, ListedApproval, PendingCalls,
 };
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
@@ -259,5 +261,48 @@ impl<E: SqlEngine> Approvals for SqlStore<E> {
             .await?;
         self.engine.announce(count);
         Ok(())
+    }
+
+    async fn register_calls(
+        &self,
+        tenant: &TenantId,
+        registration: CallRegistration,
+    ) -> Result<Option<PendingCalls>, StoreError> {
+        let values = (tenant.clone(), registration);
+        let scope = RowScope::Tenant(tenant);
+        self.engine
+            .run(Access::Write, scope, values, |tx, (tenant, registration)| {
+                Box::pin(calls::register(tx, tenant, registration))
+            })
+            .await
+    }
+
+    async fn is_call_pending(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        other: &RunId,
+    ) -> Result<bool, StoreError> {
+        let values = (tenant.clone(), run.clone(), other.clone());
+        let scope = RowScope::Tenant(tenant);
+        self.engine
+            .run(Access::Read, scope, values, |tx, (tenant, run, other)| {
+                Box::pin(calls::is_pending(tx, tenant, run, other))
+            })
+            .await
+    }
+
+    async fn release_calls(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Vec<RunId>, StoreError> {
+        let values = (tenant.clone(), run.clone());
+        let scope = RowScope::Tenant(tenant);
+        self.engine
+            .run(Access::Write, scope, values, |tx, (tenant, run)| {
+                Box::pin(calls::release(tx, tenant, run))
+            })
+            .await
     }
 }

@@ -5,6 +5,10 @@
 //! body that it read, because the state is the same before and after. It is
 //! created and consumed in the transaction that appends to its run's journal ([`crate::journal::Append::approvals`]);
 //! people decide on it separately.
+//!
+//! A run registers its calls before it requests their approval, so that of several runs with the same call one requests
+//! approval and the others wait. Registrations of a tenant follow one another. A registration counts until its run ends
+//! or its approval is refused.
 
 use async_trait::async_trait;
 use charter_contract::catalogue::evidence::EvidenceRecord;
@@ -109,6 +113,28 @@ pub enum ApprovalChange {
     Move(ApprovalTransition),
 }
 
+/// Calls for which a run is about to request an approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallRegistration {
+    /// The run.
+    pub run_id: RunId,
+    /// The approval that the run requests if it does not wait.
+    pub approval_id: ApprovalId,
+    /// The digests of the calls, without run and step.
+    pub calls: Vec<String>,
+    /// Whether the run may wait for another one.
+    pub may_wait: bool,
+}
+
+/// Another run that registered some of the same calls earlier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingCalls {
+    /// The other run.
+    pub run_id: RunId,
+    /// The digests of the calls that both registered.
+    pub calls: Vec<String>,
+}
+
 /// Filter of a listing. Absent fields match all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ApprovalFilter<'a> {
@@ -156,4 +182,34 @@ pub trait Approvals {
         evidence: Vec<EvidenceRecord>,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError>;
+
+    /// Registers the calls of a run, in one transaction, after earlier registrations of the tenant. Returns the
+    /// unfinished run to wait for: the first that registered one of the calls earlier, and whose approval was not
+    /// refused. A registration keeps its place when it is repeated; calls that were registered without an approval and
+    /// are not repeated are removed.
+    ///
+    /// No runs wait for one another in a circle. A run that holds other approvals waits only for runs that were created
+    /// earlier. A run does not wait if more than
+    /// [`SAME_CALL_CHAIN`](charter_contract::bounds::SAME_CALL_CHAIN) runs wait behind the other one.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when the tenant has no such run.
+    async fn register_calls(
+        &self,
+        tenant: &TenantId,
+        registration: CallRegistration,
+    ) -> Result<Option<PendingCalls>, StoreError>;
+
+    /// Returns whether the run `other` is unfinished, and registered a call of the run earlier with an approval that was
+    /// not refused.
+    async fn is_call_pending(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+        other: &RunId,
+    ) -> Result<bool, StoreError>;
+
+    /// Removes the registrations of a finished run, and makes the parked runs runnable that wait for it. Returns these;
+    /// changes nothing for an unfinished run.
+    async fn release_calls(&self, tenant: &TenantId, run: &RunId) -> Result<Vec<RunId>, StoreError>;
 }

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
-use charter_contract::ids::{ApprovalId, Label, StepId, ToolId, UserId};
+use charter_contract::ids::{ApprovalId, Label, RunId, StepId, ToolId, UserId};
 use charter_contract::time::Timestamp;
-use charter_domain::approval::ExactCall;
+use charter_domain::approval::{Digest, ExactCall};
 use charter_domain::gate::{GateDecision, RuleKind, RuleResult};
+use charter_domain::graph::Step;
 use charter_domain::run::{
     Command, ErrorKind, ResultSource, Run, RunEvent, RunOrder, StepFailure, StepStart, StepState,
     TokenUsage,
@@ -85,10 +86,12 @@ fn settle(run: &mut Run, observed: &mut Observed) -> Explored<()> {
     }
 }
 
-/// Returns the run's state as a key. Leaves out how often a step began after an interruption: that number has no bound
-/// and does not lead to other states.
+/// Returns the run's state as a key. Leaves out how often a step began after an interruption, and the calls before a
+/// fallback or a wait for another run: these numbers have no bound and do not lead to other states.
 fn point(run: &Run) -> String {
     let mut whole = json!(run);
+    // Each start after a wait adds the calls so far.
+    whole["earlier_calls"] = Value::Null;
     for slot in whole["slots"].as_array_mut().into_iter().flatten() {
         slot["attempts"] = Value::Null;
         if slot["state"]["attempt"].is_number() {
@@ -103,7 +106,10 @@ impl Observed {
     fn follow(&mut self, run: &mut Run, event: RunEvent) -> Explored<()> {
         let name = word(&event);
         let about = json!(event)["step"].as_str().map(str::to_owned);
-        let replaces = matches!(event, RunEvent::FallbackStarted { .. });
+        let replaces = matches!(
+            event,
+            RunEvent::FallbackStarted { .. } | RunEvent::RunWaitEnded { restarts: true, .. }
+        );
         let status = run.status().as_str();
         let states: BTreeMap<StepId, &'static str> = run
             .steps()
@@ -195,6 +201,13 @@ fn commands(run: &Run) -> Explored<Vec<Command>> {
     let mut all = Vec::from(orders.map(Command::from));
     if run.deadline().is_some() {
         all.push(Command::TimeUp);
+    }
+    if run.graph().steps().iter().any(Step::writes) {
+        all.push(Command::AwaitRun {
+            run: RunId::from_uuid(Uuid::from_u128(2)),
+            calls: BTreeSet::from([Digest::claimed("a call")]),
+        });
+        all.push(Command::EndRunWait { status: None });
     }
     for (step, state) in run.steps().states() {
         all.extend(beginnings(run, step, state)?);

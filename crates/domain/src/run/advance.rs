@@ -13,7 +13,7 @@ impl Run {
     /// Returns the events that follow without a command; empty if there are none. Call it again after applying them.
     #[must_use]
     pub fn advance(&self) -> Vec<RunEvent> {
-        if self.outcome().is_some() || self.paused {
+        if self.outcome().is_some() || self.is_on_hold() {
             return Vec::new();
         }
         if self.opening().is_met() || self.stop.is_some() {

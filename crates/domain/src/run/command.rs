@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use charter_contract::ids::{ApprovalId, Label, StepId, UserId};
+use charter_contract::ids::{ApprovalId, Label, RunId, StepId, UserId};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -139,6 +140,18 @@ pub enum Command {
         /// The step.
         step: StepId,
     },
+    /// Another run requested approval of the same calls first: wait for it.
+    AwaitRun {
+        /// The other run.
+        run: RunId,
+        /// The digests of the calls that both request.
+        calls: BTreeSet<Digest>,
+    },
+    /// The other run has ended, or its approval was refused.
+    EndRunWait {
+        /// The status of the other run; absent if it was deleted.
+        status: Option<RunStatus>,
+    },
     /// The time limit was reached; completed writes are reversed if they have reversals.
     TimeUp,
 }
@@ -221,6 +234,15 @@ pub enum IllegalTransition {
     /// There is no such step.
     #[error("the run has no step `{0}`")]
     UnknownStep(StepId),
+    /// The run cannot wait for this run.
+    #[error("the run cannot wait for the run {0}")]
+    NoRunWait(RunId),
+    /// The run waits for no other run.
+    #[error("the run does not wait for another run")]
+    NoAwaitedRun,
+    /// The run waits for another run, and cannot be resumed before that.
+    #[error("the run waits for the end of the run {0}")]
+    AwaitsRun(RunId),
     /// The state of the step does not allow the command.
     #[error("the step `{step}` is {state}, so it cannot be {wanted}")]
     Step {

@@ -1,6 +1,7 @@
 //! The events of a run that a command leads to, or the reason for refusing it.
 
 use charter_contract::ids::{StepId, UserId};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};
 
@@ -91,6 +92,11 @@ impl Run {
                 tokens,
             } => fail(self, step, failure, at, tokens)?,
             Command::SkipForDryRun { step } => skip_for_dry_run(self, step)?,
+            Command::AwaitRun { run, calls } => {
+                self.check_await(&run, &calls)?;
+                RunEvent::WaitingForRun { run, calls }
+            }
+            Command::EndRunWait { status } => end_run_wait(self, status)?,
             Command::TimeUp => time_up(self)?,
         };
         Ok(vec![event])
@@ -195,10 +201,22 @@ fn pause(run: &Run, by: UserId) -> Result<RunEvent, IllegalTransition> {
 }
 
 fn resume(run: &Run, by: UserId) -> Result<RunEvent, IllegalTransition> {
-    if !run.paused {
-        return Err(IllegalTransition::Already("running"));
+    if run.paused {
+        return Ok(RunEvent::Resumed { by });
     }
-    Ok(RunEvent::Resumed { by })
+    Err(match run.awaited_run() {
+        Some(awaited) => IllegalTransition::AwaitsRun(awaited.run.clone()),
+        None => IllegalTransition::Already("running"),
+    })
+}
+
+fn end_run_wait(run: &Run, status: Option<RunStatus>) -> Result<RunEvent, IllegalTransition> {
+    let awaited = run.awaited_run().ok_or(IllegalTransition::NoAwaitedRun)?;
+    Ok(RunEvent::RunWaitEnded {
+        run: awaited.run.clone(),
+        status,
+        restarts: run.starts_again(),
+    })
 }
 
 fn abort(

@@ -464,6 +464,24 @@ pub enum RunEvent {
         /// The user.
         by: UserId,
     },
+    /// The run waits for another run, which requested approval of the same calls first.
+    WaitingForRun {
+        /// The other run.
+        run: RunId,
+        /// The digests of the calls that both request, without run and step.
+        calls: BTreeSet<Digest>,
+    },
+    /// The wait for another run ended: that run has ended, or its approval was refused.
+    RunWaitEnded {
+        /// The other run.
+        run: RunId,
+        /// Its status; absent if it was deleted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<RunStatus>,
+        /// Whether all steps start again, because reads may have new results. A run that has requested approval before
+        /// keeps its results, and computes only the calls that follow again.
+        restarts: bool,
+    },
     /// No further step starts in the forward direction.
     Stopping {
         /// The reason.
@@ -529,6 +547,8 @@ impl RunEvent {
             | Self::StepSkipped { .. }
             | Self::Paused { .. }
             | Self::Resumed { .. }
+            | Self::WaitingForRun { .. }
+            | Self::RunWaitEnded { .. }
             | Self::Stopping { .. }
             | Self::FallbackStarted { .. }
             | Self::Completed { .. }
@@ -600,6 +620,8 @@ impl RunEvent {
             | Self::StepSkipped { .. }
             | Self::Paused { .. }
             | Self::Resumed { .. }
+            | Self::WaitingForRun { .. }
+            | Self::RunWaitEnded { .. }
             | Self::Stopping { .. }
             | Self::FallbackStarted { .. }
             | Self::Completed { .. }

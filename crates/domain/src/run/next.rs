@@ -35,7 +35,7 @@ impl Run {
             return Next::Ended;
         }
         let mut startable: BTreeSet<usize> = BTreeSet::new();
-        if !self.paused && self.opening().is_met() {
+        if !self.is_on_hold() && self.opening().is_met() {
             startable.extend(self.steps.ready.iter());
         }
         let live = self.steps.live.iter();
@@ -91,7 +91,7 @@ impl Run {
 fn may_go_on(run: &Run, at: usize, has_come: impl Fn(Timestamp) -> bool) -> bool {
     match run.steps.slots[at].state {
         StepState::Running { .. } => true,
-        StepState::Retrying { due } => !run.paused && has_come(due),
+        StepState::Retrying { due } => !run.is_on_hold() && has_come(due),
         _ => false,
     }
 }
@@ -100,7 +100,7 @@ fn may_go_on(run: &Run, at: usize, has_come: impl Fn(Timestamp) -> bool) -> bool
 fn due(run: &Run) -> Option<Timestamp> {
     let live = run.steps.live.iter();
     let steps = live.filter_map(|at| match run.steps.slots[*at].state {
-        StepState::Retrying { due } => (!run.paused).then_some(due),
+        StepState::Retrying { due } => (!run.is_on_hold()).then_some(due),
         StepState::AwaitingApproval { expires_at, .. } => Some(expires_at),
         _ => None,
     });

@@ -86,7 +86,7 @@ impl StepReadiness {
 /// Returns the index of a step that may begin now: ready, interrupted, due for a retry, or the next reversal.
 pub(super) fn may_begin(run: &Run, step: &StepId) -> Result<usize, IllegalTransition> {
     let at = run.steps.known(step)?;
-    let open = run.opening().is_met() && !run.paused;
+    let open = run.opening().is_met() && !run.is_on_hold();
     let allowed = match run.steps.slots[at].state {
         StepState::Pending if run.steps.ready.contains(&at) => {
             let readiness = || StepReadiness::of_step(run, at, &mut Budget::default());
@@ -113,7 +113,7 @@ pub(super) fn may_be_decided(run: &Run, step: &StepId) -> Result<usize, IllegalT
 pub(super) fn may_ask_ahead(run: &Run, step: &StepId) -> Result<usize, IllegalTransition> {
     let at = run.steps.known(step)?;
     let (step, slot) = (&run.steps.graph.steps()[at], &run.steps.slots[at]);
-    let is_open = run.opening().is_met() && !run.paused && run.stop.is_none();
+    let is_open = run.opening().is_met() && !run.is_on_hold() && run.stop.is_none();
     let waits = slot.state == StepState::Pending && slot.waits_for > 0 && slot.grant.is_none();
     let is_call = matches!(step.action, StepAction::Call { writes: true, .. });
     let is_certain = step.entry.when.is_none()

@@ -98,6 +98,21 @@ pub(super) fn check_event(run: &Run, event: &RunEvent, now: Timestamp) -> Result
         }
         RunEvent::Paused { .. } => expect(!run.paused && run.stop.is_none(), "it cannot be paused"),
         RunEvent::Resumed { .. } => expect(run.paused, "it is not paused"),
+        RunEvent::WaitingForRun { run: other, calls } => {
+            let checked = run.check_await(other, calls);
+            checked.map_err(|refused| refused.to_string())
+        }
+        RunEvent::RunWaitEnded {
+            run: other,
+            restarts,
+            ..
+        } => {
+            let awaited = run.awaited_run();
+            let is_awaited = awaited.is_some_and(|awaited| awaited.run == *other);
+            expect(is_awaited, "it does not wait for this run")?;
+            let follows = *restarts == run.starts_again();
+            expect(follows, "whether its steps start again does not follow from their states")
+        }
         RunEvent::Stopping {
             cause: StopCause::TokenBudgetExhausted | StopCause::Failure { .. },
             ..

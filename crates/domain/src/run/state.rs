@@ -15,6 +15,7 @@ use super::event::{
 };
 use super::fold_error::FoldError;
 use super::requesters::Requesters;
+use super::same_call::{AwaitedRun, EarlierRun};
 use super::standing::{RunOutcome, StepState, Stop};
 use super::steps::RunSteps;
 use super::work_time::WorkTime;
@@ -46,6 +47,11 @@ pub struct Run {
     #[serde(flatten)]
     pub(super) steps: RunSteps,
     pub(super) paused: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) awaited_run: Option<AwaitedRun>,
+    /// The runs that it waited for. They follow from the journal and are not part of the state's digest.
+    #[serde(skip)]
+    pub(super) earlier_runs: Vec<EarlierRun>,
     pub(super) stop: Option<Stop>,
     /// Tokens that models used so far.
     #[serde(skip_serializing_if = "TokenUsage::is_none")]
@@ -97,6 +103,8 @@ impl Run {
             opening,
             steps: RunSteps::new(graph),
             paused: false,
+            awaited_run: None,
+            earlier_runs: Vec::new(),
             stop: None,
             tokens,
             work: WorkTime::start(at),
@@ -176,10 +184,12 @@ impl Run {
                 self.steps.retry(&step, due)?;
                 self.tokens = self.tokens.and(tokens);
             }
-            RunEvent::StepExpanded { growth, .. } => self.steps.grow(&growth)?,
+            RunEvent::StepExpanded { growth, .. } => self.steps.expand(&growth)?,
             RunEvent::StepSkipped { step, reason } => self.steps.skip(&step, reason)?,
-            RunEvent::Paused { .. } => self.paused = true,
-            RunEvent::Resumed { .. } => self.paused = false,
+            event @ (RunEvent::Paused { .. }
+            | RunEvent::Resumed { .. }
+            | RunEvent::WaitingForRun { .. }
+            | RunEvent::RunWaitEnded { .. }) => self.hold(event),
             RunEvent::Stopping { cause, roll_back } => self.stopping(Stop { cause, roll_back }),
             RunEvent::FallbackStarted { .. } => self.fell_back()?,
             RunEvent::Completed { missing_evidence } => {
@@ -192,6 +202,21 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Begins or ends a pause, or a wait for another run.
+    fn hold(&mut self, event: RunEvent) {
+        match event {
+            RunEvent::Paused { .. } => self.paused = true,
+            RunEvent::Resumed { .. } => self.paused = false,
+            RunEvent::WaitingForRun { run, calls } => {
+                self.awaited_run = Some(AwaitedRun { run, calls });
+            }
+            RunEvent::RunWaitEnded {
+                status, restarts, ..
+            } => self.end_run_wait(status, restarts),
+            _ => {}
+        }
     }
 
     /// Counts the time while the run works, but not while it waits for people.
@@ -259,6 +284,7 @@ impl Run {
         };
         self.steps.cancel_waiting(self.stop.insert(stop));
         self.paused = false;
+        self.awaited_run = None;
     }
 
     fn fell_back(&mut self) -> Result<(), FoldError> {

@@ -30,6 +30,13 @@ pub struct RunSteps {
     pub(super) written: Vec<usize>,
     /// The number of fallbacks so far.
     pub(super) fallbacks: u32,
+    /// The number of times that the plan started again after a wait for another run. Like the next field, it follows
+    /// from the journal and is not part of the state's digest.
+    #[serde(skip)]
+    pub(super) restarts: u32,
+    /// The graph before the items of repeated steps were added, if there are any.
+    #[serde(skip)]
+    origin: Option<Box<StepGraph>>,
     /// Calls and approvals before the last fallback: policies consider the whole run.
     earlier_calls: BTreeMap<ToolId, u64>,
     earlier_approvals: usize,
@@ -55,6 +62,8 @@ impl RunSteps {
             outputs: BTreeMap::new(),
             written: Vec::new(),
             fallbacks: 0,
+            restarts: 0,
+            origin: None,
             earlier_calls: BTreeMap::new(),
             earlier_approvals: 0,
         }
@@ -308,6 +317,14 @@ impl RunSteps {
         Ok(())
     }
 
+    /// Adds the items of a repeated step.
+    pub(super) fn expand(&mut self, growth: &GraphAdditions) -> Result<(), FoldError> {
+        if self.origin.is_none() {
+            self.origin = Some(Box::new(self.graph.clone()));
+        }
+        self.grow(growth)
+    }
+
     /// Returns the number of distinct sources that a step still waits for.
     fn unsettled_sources(&self, at: usize) -> usize {
         let sources = sources(&self.graph.steps()[at]);
@@ -344,10 +361,26 @@ impl RunSteps {
         let fallback = self.graph.fallback().ok_or(FoldError::NoFallback)?;
         *self = Self {
             fallbacks: self.fallbacks + 1,
+            restarts: self.restarts,
             earlier_calls: self.calls(),
             earlier_approvals: self.approvals(),
             ..Self::new(fallback.clone())
         };
         Ok(())
+    }
+
+    /// Starts the plan again, without the items of its repeated steps.
+    pub(super) fn restart(&mut self) {
+        let graph = match self.origin.take() {
+            Some(origin) => *origin,
+            None => self.graph.clone(),
+        };
+        *self = Self {
+            fallbacks: self.fallbacks,
+            restarts: self.restarts + 1,
+            earlier_calls: self.calls(),
+            earlier_approvals: self.approvals(),
+            ..Self::new(graph)
+        };
     }
 }

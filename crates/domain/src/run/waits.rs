@@ -1,7 +1,7 @@
 //! The conditions that a step waits for before it begins, in the order in which they apply. Decides nothing;
 //! [`Run::next`] determines which steps may begin.
 
-use charter_contract::ids::{ApprovalId, Label, StepId};
+use charter_contract::ids::{ApprovalId, Label, RunId, StepId};
 use charter_contract::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,6 +24,11 @@ pub enum StepWait {
     Confirmation,
     /// The resumption of the run.
     Resumption,
+    /// The end of another run, which requested approval of the same call.
+    Run {
+        /// The other run.
+        run: RunId,
+    },
     /// An earlier step that has not ended.
     Step {
         /// The step.
@@ -91,7 +96,11 @@ fn of_run(run: &Run) -> impl Iterator<Item = StepWait> {
     });
     let confirm = opening.confirm.then_some(StepWait::Confirmation);
     let paused = run.is_paused().then_some(StepWait::Resumption);
-    missing.into_iter().chain(confirm).chain(paused)
+    let awaited = run.awaited_run().map(|awaited| StepWait::Run {
+        run: awaited.run.clone(),
+    });
+    let of_run = missing.into_iter().chain(confirm).chain(paused);
+    of_run.chain(awaited)
 }
 
 /// Returns the sources of a step that have not ended.

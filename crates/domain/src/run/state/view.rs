@@ -111,7 +111,7 @@ impl Run {
             Some(_) => RunStatus::Stopping,
             None if !self.opening.missing.is_empty() => RunStatus::AwaitingParameters,
             None if self.opening.confirm => RunStatus::AwaitingConfirmation,
-            None if self.paused => RunStatus::Paused,
+            None if self.is_on_hold() => RunStatus::Paused,
             None if steps.live.iter().any(awaits) => RunStatus::AwaitingApproval,
             None => RunStatus::Working,
         }
@@ -241,10 +241,7 @@ impl Run {
     /// Returns the idempotency key of a step's effect, equal for all attempts.
     #[must_use]
     pub fn idempotency_key(&self, step: &StepId) -> String {
-        match self.steps.fallbacks {
-            0 => format!("{}/{step}", self.id),
-            taken => format!("{}/fallback-{taken}/{step}", self.id),
-        }
+        format!("{}/{step}", self.key_prefix())
     }
 
     /// Returns the time at which the time limit is reached if the run works from `now` on; `None` without a limit or
@@ -268,6 +265,6 @@ impl Run {
             )
         };
         self.opening.is_met()
-            && (steps.live.iter().any(is_busy) || (!self.paused && !steps.ready.is_empty()))
+            && (steps.live.iter().any(is_busy) || (!self.is_on_hold() && !steps.ready.is_empty()))
     }
 }

@@ -8,6 +8,7 @@ mod begin;
 mod deadlines;
 mod lifecycle;
 mod listing;
+mod same_call;
 mod turns;
 mod values;
 mod writing;
@@ -120,10 +121,7 @@ impl RunDriver<'_> {
                 false => self.folded.run.next(&(&in_hand | &held), has_come),
             };
             match next {
-                Next::Ended => {
-                    self.expire_pending_approvals().await?;
-                    return self.write(NextPhase::Ends).await;
-                }
+                Next::Ended => return self.end().await,
                 // Running effects are dropped, which ends them. Their beginnings are in the journal, so the next driver
                 // begins them again under the same key.
                 Next::Start(_) | Next::Wait { .. } if self.cancel.is_cancelled() => {
@@ -168,6 +166,7 @@ impl RunDriver<'_> {
 
     /// Applies transitions that need no command. Evidence is recorded before the run's end is decided.
     async fn apply_automatic_transitions(&mut self) -> Result<(), EngineError> {
+        self.end_run_wait().await?;
         loop {
             let effort = Effort::long_if_any([self.folded.run.asks_expressions()]);
             let tenant = &self.pinned.workspace.tenant;
@@ -181,6 +180,16 @@ impl RunDriver<'_> {
             }
             self.apply_events(events)?;
         }
+    }
+
+    /// Makes the end of the run durable, and lets the runs continue that wait for it.
+    async fn end(&mut self) -> Result<(), EngineError> {
+        self.expire_pending_approvals().await?;
+        self.write(NextPhase::Ends).await?;
+        if self.folded.asked {
+            self.release_calls().await;
+        }
+        Ok(())
     }
 
     /// Closes the assignments of a mission whose run was called off, wherever the order was taken: otherwise its stage

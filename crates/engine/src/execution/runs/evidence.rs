@@ -177,6 +177,13 @@ impl<'h> OpenCall<'h> {
                     ..Self::default()
                 };
             }
+            RunEvent::RunWaitEnded { restarts: true, .. } => {
+                *self = Self {
+                    graph: self.graph,
+                    dry_run: self.dry_run,
+                    ..Self::default()
+                };
+            }
             RunEvent::StepBegun(attempt) => {
                 self.begun.insert(&attempt.step, attempt);
             }
@@ -213,6 +220,8 @@ impl<'h> OpenCall<'h> {
             | RunEvent::StepSkipped { .. }
             | RunEvent::Paused { .. }
             | RunEvent::Resumed { .. }
+            | RunEvent::WaitingForRun { .. }
+            | RunEvent::RunWaitEnded { .. }
             | RunEvent::Stopping { .. }
             | RunEvent::Completed { .. }
             | RunEvent::Failed { .. }

@@ -37,7 +37,7 @@ pub(crate) struct FoldedRun {
     /// Times of its first and last event; `None` before the first is written.
     pub(crate) first: Option<Timestamp>,
     pub(crate) last: Option<Timestamp>,
-    /// Whether the run ever requested an approval.
+    /// Whether the run ever requested an approval, or waited to.
     pub(crate) asked: bool,
 }
 
@@ -379,7 +379,10 @@ impl<'r> Folding<'r> {
             at,
             event,
         } = entry;
-        self.asked |= matches!(event, RunEvent::ApprovalRequested(_));
+        self.asked |= matches!(
+            event,
+            RunEvent::ApprovalRequested(_) | RunEvent::WaitingForRun { .. }
+        );
         let result = match &mut self.run {
             None => Run::start(event, at).map(|run| self.run = Some(run)),
             Some(run) => run.apply(event, at),

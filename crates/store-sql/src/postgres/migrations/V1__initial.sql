@@ -554,6 +554,26 @@ WHEN (NOT ((OLD.state = 'pending' AND NEW.state IN ('pending', 'approved', 'reje
    <> (OLD.tenant_id, OLD.approval_id, OLD.run_id, OLD.user_id, OLD.expires_at))
 EXECUTE FUNCTION charter_refuse('an approval is decided once and used once');
 
+-- The calls for which runs request approval, or wait to. `awaits` is the run that the row's run waits for.
+CREATE TABLE approval_call (
+    tenant_id   text COLLATE "C" NOT NULL,
+    call_digest text COLLATE "C" NOT NULL,
+    run_id      text COLLATE "C" NOT NULL,
+    approval_id text COLLATE "C" NOT NULL,
+    place       bigint NOT NULL,
+    awaits      text COLLATE "C",
+    PRIMARY KEY (tenant_id, call_digest, run_id),
+    FOREIGN KEY (tenant_id, run_id) REFERENCES run ON DELETE CASCADE
+);
+CREATE INDEX approval_call_by_run ON approval_call (tenant_id, run_id);
+CREATE INDEX approval_call_by_awaited ON approval_call (tenant_id, awaits) WHERE awaits IS NOT NULL;
+
+-- The place of the last registration of calls. Its row is locked by each registration, so that they follow one another.
+CREATE TABLE approval_call_place (
+    tenant_id  text COLLATE "C" PRIMARY KEY,
+    last_place bigint NOT NULL
+);
+
 -- Outbox and events --------------------------------------------------------------------------------
 
 -- The tenant is '' for messages about the whole server. The user is the one that a message is about, NULL for a message

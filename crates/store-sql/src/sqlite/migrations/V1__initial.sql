@@ -534,6 +534,26 @@ WHEN NOT ((OLD.state = 'pending' AND NEW.state IN ('pending', 'approved', 'rejec
   <> (OLD.tenant_id, OLD.approval_id, OLD.run_id, OLD.user_id, OLD.expires_at)
 BEGIN SELECT RAISE(ABORT, 'an approval is decided once and used once'); END;
 
+-- The calls for which runs request approval, or wait to. `awaits` is the run that the row's run waits for.
+CREATE TABLE approval_call (
+    tenant_id   TEXT NOT NULL,
+    call_digest TEXT NOT NULL,
+    run_id      TEXT NOT NULL,
+    approval_id TEXT NOT NULL,
+    place       INTEGER NOT NULL,
+    awaits      TEXT,
+    PRIMARY KEY (tenant_id, call_digest, run_id),
+    FOREIGN KEY (tenant_id, run_id) REFERENCES run ON DELETE CASCADE
+) STRICT;
+CREATE INDEX approval_call_by_run ON approval_call (tenant_id, run_id);
+CREATE INDEX approval_call_by_awaited ON approval_call (tenant_id, awaits) WHERE awaits IS NOT NULL;
+
+-- The place of the last registration of calls. Its row is locked by each registration, so that they follow one another.
+CREATE TABLE approval_call_place (
+    tenant_id  TEXT PRIMARY KEY,
+    last_place INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Outbox and events --------------------------------------------------------------------------------
 
 -- The tenant is '' for messages about the whole server. The user is the one that a message is about, NULL for a message

@@ -93,7 +93,10 @@ impl RunDriver<'_> {
         if self.is_listed(&prepared, at) {
             return Ok(StepBeginning::Asks(prepared));
         }
-        prepared.recall(&self.runs.calls, at);
+        // After a wait for another run, earlier results are outdated.
+        if !self.folded.run.has_restarted() {
+            prepared.recall(&self.runs.calls, at);
+        }
         if !self.reserve_rate_limit(&mut prepared, at) {
             return Ok(StepBeginning::Over);
         }

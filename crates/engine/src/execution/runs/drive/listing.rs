@@ -80,7 +80,11 @@ impl RunDriver<'_> {
         let graph = self.folded.run.graph();
         asking.sort_by_key(|prepared| graph.place(&prepared.call().step));
         asking.truncate(APPROVAL_CALLS);
-        self.request_approval_of(&asking, at)
+        let approval = ApprovalId::from_uuid(self.runs.ids.uuid());
+        match self.awaits_another_run(&asking, &approval).await? {
+            true => Ok(()),
+            false => self.request_approval_of(&asking, approval, at),
+        }
     }
 
     /// Returns whether the run ends if a step fails.
@@ -89,14 +93,19 @@ impl RunDriver<'_> {
         step.is_some_and(|step| step.after_failure != AfterFailure::Continue)
     }
 
-    fn request_approval_of(&mut self, list: &[Prepared], at: Timestamp) -> Result<(), EngineError> {
-        let approval = ApprovalId::from_uuid(self.runs.ids.uuid());
+    fn request_approval_of(
+        &mut self,
+        list: &[Prepared],
+        approval: ApprovalId,
+        at: Timestamp,
+    ) -> Result<(), EngineError> {
         let expires_at = moments::after(at, self.runs.settings.approval_ttl);
         let mut requests: Vec<ApprovalRequest> = Vec::with_capacity(list.len());
         for prepared in list {
+            let (call, decision) = (prepared.call(), prepared.decision().clone());
             let beginning = StepStart {
-                call: prepared.call().clone(),
-                decision: prepared.decision().clone(),
+                call: call.clone(),
+                decision: self.folded.run.naming_earlier_run(call, decision),
                 now: at,
                 approval: approval.clone(),
                 expires_at,

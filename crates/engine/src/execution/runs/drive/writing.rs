@@ -35,7 +35,11 @@ impl RunDriver<'_> {
         let open = open.filter(|approval| !self.set_aside.contains(approval));
         let wait = RunWait {
             // A run that waits for a group wakes to announce the next one's turn.
-            until: until.into_iter().chain(self.escalates_at).min(),
+            until: until
+                .into_iter()
+                .chain(self.escalates_at)
+                .chain(self.run_wait_poll())
+                .min(),
             approvals: open.collect::<BTreeSet<_>>().into_iter().collect(),
         };
         if !self.unwritten.is_empty() {

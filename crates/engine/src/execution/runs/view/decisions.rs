@@ -136,6 +136,8 @@ fn decided_on(event: &RunEvent) -> Option<&StepId> {
         | RunEvent::StepExpanded { .. }
         | RunEvent::Paused { .. }
         | RunEvent::Resumed { .. }
+        | RunEvent::WaitingForRun { .. }
+        | RunEvent::RunWaitEnded { .. }
         | RunEvent::Stopping { .. }
         | RunEvent::FallbackStarted { .. }
         | RunEvent::Completed { .. }
