@@ -24,6 +24,14 @@ export function Asked({ run }: { run: RunShown }) {
           {note}
         </Alert>
       ))}
+      {run.waits_for && (
+        <Alert variant="light" color="yellow" p="xs">
+          {run.waits_for.reason}{" "}
+          <Link to="/runs/$run" params={{ run: run.waits_for.run_id }}>
+            Show that run
+          </Link>
+        </Alert>
+      )}
       {(run.unproven ?? []).length > 0 && (
         <Alert variant="light" color="yellow" p="xs">
           No page shows the results of {(run.unproven ?? []).join(", ")}, so they left no evidence.

@@ -119,6 +119,10 @@ function saidBy(event: RunEventShown): string {
     case "step_skipped":
       if (event.reason.because === "excluded") return `excluded from the approval by ${event.reason.by}`;
       return event.reason.because === "source" ? `because of ${event.reason.step}` : inWords(event.reason.because);
+    case "waiting_for_run":
+      return `until ${event.run} has ended: it requested the same call first`;
+    case "run_wait_ended":
+      return `${event.run}${event.status ? `: ${inWords(event.status)}` : ""}${event.restarts ? "; all steps start again" : ""}`;
     case "fallback_started":
       return `after ${event.step}`;
     case "completed":

@@ -36,7 +36,7 @@ export function Orders({ run }: { run: RunShown }) {
           Pause
         </Button>
       )}
-      {run.status === "paused" && (
+      {run.status === "paused" && !run.waits_for && (
         <Button size="compact-md" loading={resume.isPending} onClick={() => resume.mutate()}>
           Resume
         </Button>

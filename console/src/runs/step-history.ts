@@ -64,9 +64,14 @@ export function plansOf(events: RunEventShown[], until: number): Map<string, Pla
   return new Map([...graph.steps, ...added].map((plan) => [plan.id, plan]));
 }
 
-/** Events up to one. If a fallback started, the events since then: its steps start anew, also under earlier names. */
+/**
+ * Events up to one. If a fallback started, or the plan started again after a wait for another run, the events since then:
+ * its steps start anew, also under earlier names.
+ */
 function sinceFallback(events: RunEventShown[], until: number): RunEventShown[] {
   const end = events.findIndex(({ sequence }) => sequence > until);
   const past = end === -1 ? events : events.slice(0, end);
-  return past.slice(past.findLastIndex(({ event }) => event === "fallback_started") + 1);
+  const startsAnew = (event: RunEventShown) =>
+    event.event === "fallback_started" || (event.event === "run_wait_ended" && event.restarts);
+  return past.slice(past.findLastIndex(startsAnew) + 1);
 }

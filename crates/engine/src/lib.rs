@@ -83,11 +83,11 @@ pub use execution::notifications::{
 };
 pub use execution::previews::{ApprovalPreview, CallPreview, PreviewService, WriteEffect};
 pub use execution::runs::{
-    ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
-    PendingConfirmation, Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt,
-    RunEventPage, RunEventView, RunEvidence, RunExplanation, RunManagementService, RunPage,
-    RunQuery, RunRecoveryService, RunState, RunSummary, RunView, RunViewService, StepExplanation,
-    StepView,
+    ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, AwaitedRunView, Confirmation,
+    HistoryEvent, PendingConfirmation, Progress, ProgressEvent, ReplayDivergence, Replayed,
+    RollBack, RunAt, RunEventPage, RunEventView, RunEvidence, RunExplanation, RunManagementService,
+    RunPage, RunQuery, RunRecoveryService, RunState, RunSummary, RunView, RunViewService,
+    StepExplanation, StepView,
 };
 pub use execution::starts::{IdempotencyKey, RunStartService, RunStarted, SubmittedPlan};
 pub use execution::tags::TagService;

@@ -11,6 +11,7 @@
 
 pub mod agent_skills;
 pub mod approval;
+pub mod approval_call;
 pub mod assignment;
 pub mod calibration;
 pub mod catalogue;
@@ -101,6 +102,14 @@ macro_rules! store_suite {
                 a_parked_run_is_resumed_at_its_time,
                 an_append_may_release_the_lease,
                 ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost;
+            approval_call:
+                a_later_run_waits_for_the_first_one,
+                of_two_registrations_at_once_one_waits,
+                a_refused_approval_is_not_waited_for,
+                a_run_waits_for_no_other_tenant_and_not_for_itself,
+                no_runs_wait_in_a_circle,
+                runs_wait_in_the_order_of_their_registration,
+                the_end_of_a_run_wakes_those_that_wait_for_it;
             assignment:
                 every_field_of_an_assignment_is_stored,
                 an_assignment_belongs_to_a_mission,

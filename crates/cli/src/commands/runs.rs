@@ -241,6 +241,9 @@ pub(super) fn table(run: &Value) -> String {
     if let Some(missing) = run["missing"].as_array().filter(|names| !names.is_empty()) {
         lines.push(format!("it needs {}", Value::from(missing.clone())));
     }
+    if let Some(reason) = run["waits_for"]["reason"].as_str() {
+        lines.push(reason.to_owned());
+    }
     let columns = ["step", "tool", "writes", "reverses", "state"];
     lines.push(output::rows(&run["steps"], &columns));
     let hints = run["approach_hints"].as_array().into_iter().flatten();

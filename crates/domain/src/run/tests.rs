@@ -16,6 +16,7 @@ mod properties;
 mod repeated;
 mod reported;
 mod rollback;
+mod same_call;
 mod shown;
 mod stopping;
 mod waits;

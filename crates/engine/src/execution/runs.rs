@@ -87,8 +87,8 @@ pub(crate) use recovery::{RecoveryParts, RecoverySettings};
 pub(crate) use tool_calls::{ToolCallPorts, ToolCallService};
 pub(crate) use view::RunViewParts;
 pub use view::{
-    Replayed, RunAt, RunEventPage, RunEventView, RunExplanation, RunPage, RunQuery, RunState,
-    RunSummary, RunView, RunViewService, StepExplanation, StepView,
+    AwaitedRunView, Replayed, RunAt, RunEventPage, RunEventView, RunExplanation, RunPage, RunQuery,
+    RunState, RunSummary, RunView, RunViewService, StepExplanation, StepView,
 };
 
 /// The documents of a mission that its run pins.

@@ -24,7 +24,7 @@ const HELD: &str = "EXISTS (SELECT 1 FROM approval
          WHERE approval.tenant_id = $1 AND approval.approval_id = approval_call.approval_id
            AND approval.state IN ('pending', 'approved', 'consumed'))";
 
-/// As [`CallRegistration`] is documented in `charter_store::approval::Approvals::register_calls`.
+/// Registers the calls of a run, and returns the run that it has to wait for.
 pub(super) async fn register(
     tx: &mut Tx<'_>,
     tenant: &TenantId,
@@ -67,7 +67,7 @@ pub(super) async fn register(
         None => Ok(None),
         Some(other) => {
             let calls = shared_calls(tx, (tenant, run), &other, &registration.calls).await?;
-            let run_id = column::parse("run id", other)?;
+            let run_id = column::parse("run id", &other)?;
             Ok(Some(PendingCalls { run_id, calls }))
         }
     }
@@ -127,7 +127,7 @@ async fn run_to_wait_for(
     before: i64,
 ) -> Result<Option<String>, StoreError> {
     let sql = format!(
-        "SELECT other.run_id, min(other.place) AS first
+        "SELECT other.run_id, min(other.place) AS earliest
          FROM approval_call AS mine
          JOIN approval_call AS other
            ON other.tenant_id = $1 AND other.call_digest = mine.call_digest
@@ -135,7 +135,7 @@ async fn run_to_wait_for(
          JOIN run ON run.tenant_id = $1 AND run.run_id = other.run_id
          WHERE mine.tenant_id = $1 AND mine.run_id = $2 AND run.phase <> 'finished'
            AND (run.created_at, run.run_id) < ($3, $2) AND NOT {REFUSED}
-         GROUP BY other.run_id ORDER BY first, other.run_id LIMIT $4"
+         GROUP BY other.run_id ORDER BY earliest, other.run_id LIMIT $4"
     );
     let values = params![tenant, run, before, column::limit(SAME_CALL_RUNS)];
     let others: Vec<String> = rows(READING, tx, &sql, values, |row| field(row, 0)).await?;

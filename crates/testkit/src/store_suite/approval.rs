@@ -16,7 +16,7 @@ use super::Outcome;
 use super::sample::{self, Made};
 use crate::assert_refused;
 
-fn id(n: u128) -> ApprovalId {
+pub(super) fn id(n: u128) -> ApprovalId {
     ApprovalId::from_uuid(Uuid::from_u128(n))
 }
 
@@ -32,7 +32,7 @@ fn pending(n: u128, run: u128) -> Made<ApprovalRecord> {
     })
 }
 
-fn step(n: u128, from: ApprovalState, to: ApprovalState) -> ApprovalTransition {
+pub(super) fn step(n: u128, from: ApprovalState, to: ApprovalState) -> ApprovalTransition {
     ApprovalTransition {
         approval_id: id(n),
         from,
@@ -55,7 +55,7 @@ fn waiting(run: u128, approvals: Vec<ApprovalChange>) -> Made<Append> {
 }
 
 /// Creates a run that waits for approval `n`.
-async fn create_waiting_run(store: &dyn Store, run: u128, n: u128) -> Outcome {
+pub(super) async fn create_waiting_run(store: &dyn Store, run: u128, n: u128) -> Outcome {
     let (record, first) = sample::new_run("acme", run, 0)?;
     store.create_run(&record, first, vec![], vec![]).await?;
     let ask = ApprovalChange::Ask(pending(n, run)?);

@@ -30,7 +30,7 @@ use crate::knowledge::memory::MemoryService;
 pub use decisions::{RunExplanation, StepExplanation};
 pub use events::{RunEventPage, RunEventView};
 pub use list::{RunPage, RunQuery, RunSummary};
-pub use show::{Replayed, RunAt, RunState, RunView, StepView};
+pub use show::{AwaitedRunView, Replayed, RunAt, RunState, RunView, StepView};
 pub(super) use warnings::ForeseenCall;
 
 /// The parts that runs are shown with.

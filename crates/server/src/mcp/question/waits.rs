@@ -110,6 +110,16 @@ pub(in crate::mcp) fn wait_hint_of(question: Option<&Question>, run: &RunView) -
         return Some(waits);
     }
     let id = run.summary.run_id.to_string();
+    if let Some(awaited) = &run.state.waits_for {
+        return Some(WaitHint {
+            kind: "run".to_owned(),
+            hint: awaited.reason.clone(),
+            run_id: Some(awaited.run_id.to_string()),
+            parameters: Vec::new(),
+            digest: None,
+            approval_id: None,
+        });
+    }
     match run.summary.status {
         RunStatus::Paused => Some(WaitHint {
             kind: "resume".to_owned(),

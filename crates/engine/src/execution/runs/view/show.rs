@@ -95,6 +95,9 @@ pub struct RunState {
     /// Why the request's text gives no value for a missing parameter, by parameter.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unclear: BTreeMap<String, String>,
+    /// The run that it waits for. Its status is then `paused`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<AwaitedRunView>,
     /// Its steps in listed order, reversals last.
     pub steps: Vec<StepView>,
     /// Steps whose writes may have happened, with unknown results.
@@ -104,6 +107,16 @@ pub struct RunState {
     /// Tokens that models used for it so far; absent if none were used.
     #[serde(skip_serializing_if = "TokenUsage::is_none")]
     pub tokens: TokenUsage,
+}
+
+/// Another run that a run waits for, because it requested approval of the same call first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AwaitedRun")]
+pub struct AwaitedRunView {
+    /// The other run.
+    pub run_id: RunId,
+    /// The reason, as a sentence.
+    pub reason: String,
 }
 
 /// A step in the plan.
@@ -187,6 +200,10 @@ impl RunState {
             parameters: run.parameters().clone(),
             sources: opening.sources.clone(),
             unclear: opening.unclear.clone(),
+            waits_for: run.awaited_run().map(|awaited| AwaitedRunView {
+                run_id: awaited.run.clone(),
+                reason: awaited.reason(),
+            }),
             steps: steps
                 .map(|(step, (id, state))| StepView {
                     step: id.clone(),
