@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::a2a::client::message;
 use crate::home::{Api, Home, Key, Server, ids, request};
-use crate::playbooks::{PLAYBOOK, confirm, decide, path_of, purge, settled, waiting_run_of};
+use crate::playbooks::{
+    PLAYBOOK, confirm, decide, path_of, purge, settled, waiting_run_of, waiting_run_on,
+};
 use crate::service::Service;
 use crate::shared::Tenants;
 use crate::skills::{leaf, put};
@@ -317,7 +319,7 @@ fn a_key_for_agent_skills_that_do_not_exist_is_refused_with_the_nearest() {
 /// The creator of a request counts as the creator of its run.
 fn waiting_run_of_request(by: &Api) -> Value {
     let mut asked = request("purge the vault for good");
-    let parameters = json!({"vault": "main"});
+    let parameters = json!({"vault": "fourth"});
     asked["metadata"] = json!({"playbook_id": PLAYBOOK, "parameters": parameters, "confirm": true});
     let answer = by.ask(&asked).expect(200);
     let run = json!({"run_id": answer["metadata"]["run_ids"][0]});
@@ -327,7 +329,7 @@ fn waiting_run_of_request(by: &Api) -> Value {
 /// The run of a request that began as a message over A2A.
 fn waiting_run_of_message(by: &Api) -> Value {
     let mut sent = message("purge the vault for good");
-    let wishes = json!({"parameters": {"vault": "main"}});
+    let wishes = json!({"parameters": {"vault": "fifth"}});
     let parts = sent["message"]["parts"].as_array_mut().unwrap();
     parts.push(json!({"data": wishes}));
     let headers = [("a2a-version", "1.0"), ("content-type", "application/json")];
@@ -373,10 +375,10 @@ fn a_user_cannot_approve_with_a_key_they_created() {
     };
     // Requested by a maker, by a user with a key of that maker, and by callers that gave values and confirmed.
     let of_ann = waiting_run_of(&ann);
-    let of_zoe = waiting_run_of(&zoe);
+    let of_zoe = waiting_run_on(&zoe, "second");
     let start = format!("/v1/playbooks/{PLAYBOOK}/runs");
     let of_all = max.post(&start, &json!({"parameters": {}})).expect(201);
-    let given = json!({"parameters": {"vault": "main"}});
+    let given = json!({"parameters": {"vault": "third"}});
     let of_all = ope
         .post(&path_of(&of_all, "/parameters"), &given)
         .expect(200);

@@ -80,6 +80,7 @@ mod results;
 mod route_examples;
 mod routing;
 mod run_evidence;
+mod same_call;
 mod schedules;
 mod scopes;
 mod secrets;

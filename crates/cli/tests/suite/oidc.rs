@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Server, eventually};
 use crate::packages::{SKILL, backups};
-use crate::playbooks::{decide, purge, settled, waiting_run_of};
+use crate::playbooks::{decide, purge, settled, waiting_run_of, waiting_run_on};
 use crate::service::Service;
 
 const GRANTS: &str = r#"
@@ -124,7 +124,7 @@ fn check_who_approves(rig: &Rig) {
         assert_eq!(can_approve(by, &own), false);
         decide(by, &own["approvals"][0], "approve").fails(403, "permission_denied");
     }
-    let of_ann = waiting_run_of(&ann);
+    let of_ann = waiting_run_on(&ann, "other");
     for (by, run) in [(&mallory, &of_ann), (&ann, &own)] {
         assert_eq!(can_approve(by, run), true);
         decide(by, &run["approvals"][0], "approve").expect(200);

@@ -73,12 +73,21 @@ pub(crate) fn waiting(server: &Server) -> Value {
 
 /// A run of the playbook that this caller started, waiting for an approval, its one decision.
 pub(crate) fn waiting_run_of(ann: &Api) -> Value {
-    let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
-    let run = ann
-        .post(&path, &json!({"parameters": {"vault": "main"}}))
-        .expect(201);
+    waiting_run_on(ann, "main")
+}
+
+/// Such a run on another vault. Runs on the same vault wait for one another.
+pub(crate) fn waiting_run_on(ann: &Api, vault: &str) -> Value {
+    let run = start_on(ann, vault);
     assert_eq!(run["confirm"], false);
     settled(ann, &run, "awaiting_approval")
+}
+
+/// Starts a run of the playbook on a vault.
+pub(crate) fn start_on(ann: &Api, vault: &str) -> Value {
+    let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
+    let started = ann.post(&path, &json!({"parameters": {"vault": vault}}));
+    started.expect(201)
 }
 
 pub(crate) fn confirm(api: &Api, run: &Value) -> Answer {
@@ -216,10 +225,11 @@ fn ruling_28_two_operators_at_the_same_instant_decide_once() {
 fn b000_18_runs_that_are_confirmed_and_decided_at_once_all_go_on() {
     let (server, service) = shared();
     std::thread::scope(|scope| {
-        for _ in 0..6 {
-            scope.spawn(|| {
+        for thread in 0..6 {
+            let server = &server;
+            scope.spawn(move || {
                 for _ in 0..6 {
-                    let run = waiting_run_of(&server.key("ann"));
+                    let run = waiting_run_on(&server.key("ann"), &format!("vault-{thread}"));
                     let bob = server.key("bob");
                     decide(&bob, &run["approvals"][0], "reject").expect(200);
                     settled(&bob, &run, "rejected");

@@ -1,5 +1,7 @@
 //! The services of execution without missions and conversations.
 
+mod same_call;
+
 use std::sync::Arc;
 use std::time::Duration;
 
