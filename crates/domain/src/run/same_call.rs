@@ -1,5 +1,5 @@
-//! Waiting for another run that requested approval of the same call: who waits, when the plan starts again, and what the
-//! next approval states about the other run. Knows neither stored approvals nor the order of runs.
+//! Waiting for another run that requested approval of the same call: whether a run may wait, whether its plan
+//! starts again, and the rule about the other run in its next approval. Knows neither stored approvals nor the order of runs.
 
 use std::collections::BTreeSet;
 

@@ -28,7 +28,7 @@ async fn start(rig: &ExecutionRig, n: u8) -> RunId {
         "request_id": format!("req-01930000-0000-7000-8000-0000000000{n:02}"),
         "steps": [
             {"id": "step-001", "tool": "doors.look", "parameters": {}},
-            {"id": "step-002", "tool": "doors.shut", "parameters": {}, "depends_on": ["step-001"]},
+            {"id": "step-002", "tool": "doors.shut", "parameters": {}, "dependencies": ["step-001"]},
         ],
         "error_handling": {"on_step_failure": "abort_plan"},
     });
