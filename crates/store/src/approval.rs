@@ -200,8 +200,8 @@ pub trait Approvals {
         registration: CallRegistration,
     ) -> Result<Option<PendingCalls>, StoreError>;
 
-    /// Returns whether the run `other` is unfinished, and registered a call of the run earlier with an approval that was
-    /// not refused.
+    /// Returns whether the run `other` is unfinished, and registered a call of the run earlier with an approval that
+    /// was not refused.
     async fn is_call_pending(
         &self,
         tenant: &TenantId,

@@ -1,5 +1,5 @@
-//! Waiting for another run that requested approval of the same call: whether a run may wait, whether its plan
-//! starts again, and the rule about the other run in its next approval. Knows neither stored approvals nor the order of runs.
+//! Waiting for another run that requested approval of the same call: whether a run may wait, whether its plan starts
+//! again, and the rule about the other run in its next approval. Knows neither stored approvals nor the order of runs.
 
 use std::collections::BTreeSet;
 
@@ -127,8 +127,8 @@ impl Run {
         Err(IllegalTransition::NoRunWait(other.clone()))
     }
 
-    /// Returns whether all steps start again after a wait: no write has begun or was decided on, so the results of reads
-    /// have had no effect. Otherwise only calls that have not been requested are computed again.
+    /// Returns whether all steps start again after a wait: no write has begun or was decided on, so the results of
+    /// reads have had no effect. Otherwise only calls that have not been requested are computed again.
     pub(super) fn starts_again(&self) -> bool {
         let mut steps = self.graph().steps().iter().zip(&self.steps.slots);
         let is_untouched = |(step, slot): (&Step, &Slot)| {

@@ -147,8 +147,8 @@ async fn run_to_wait_for(
     Ok(None)
 }
 
-/// Returns whether a run waits for another one, itself or behind other runs. A chain that is too long counts as one that
-/// does.
+/// Returns whether a run waits for another one, itself or behind other runs. A chain that is too long counts as one
+/// that does.
 async fn leads_to(
     tx: &mut Tx<'_>,
     tenant: &str,

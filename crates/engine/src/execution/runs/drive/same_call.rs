@@ -1,4 +1,4 @@
-//! How a driver waits for another run that requested approval of the same call. Storage decides which of two runs waits.
+//! How a driver waits for another run that requested approval of the same call. Storage decides which run waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -86,8 +86,8 @@ impl RunDriver<'_> {
         Some(moments::after(self.runs.clock.now(), poll))
     }
 
-    /// Releases the calls of the ended run, and resumes the runs that wait for it. A failure is logged: these runs check
-    /// again by themselves.
+    /// Releases the calls of the ended run, and resumes the runs that wait for it. A failure is logged: these runs
+    /// check again by themselves.
     pub(super) async fn release_calls(&self) {
         let (tenant, run) = (&self.pinned.workspace.tenant, self.folded.run.id());
         match self.runs.store.release_calls(tenant, run).await {
