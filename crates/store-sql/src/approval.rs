@@ -271,9 +271,12 @@ impl<E: SqlEngine> Approvals for SqlStore<E> {
         let values = (tenant.clone(), registration);
         let scope = RowScope::Tenant(tenant);
         self.engine
-            .run(Access::Write, scope, values, |tx, (tenant, registration)| {
-                Box::pin(calls::register(tx, tenant, registration))
-            })
+            .run(
+                Access::Write,
+                scope,
+                values,
+                |tx, (tenant, registration)| Box::pin(calls::register(tx, tenant, registration)),
+            )
             .await
     }
 

@@ -211,5 +211,6 @@ pub trait Approvals {
 
     /// Removes the registrations of a finished run, and makes the parked runs runnable that wait for it. Returns these;
     /// changes nothing for an unfinished run.
-    async fn release_calls(&self, tenant: &TenantId, run: &RunId) -> Result<Vec<RunId>, StoreError>;
+    async fn release_calls(&self, tenant: &TenantId, run: &RunId)
+    -> Result<Vec<RunId>, StoreError>;
 }

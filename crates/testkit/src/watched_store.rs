@@ -23,7 +23,9 @@ use charter_store::agent_skills::{
     AgentSkills, SkillFileEntry, SkillVector, SkillsLoaded, SkillsModel, SkillsRevision,
     SkillsWrite,
 };
-use charter_store::approval::{ApprovalFilter, ApprovalTransition, Approvals, ListedApproval};
+use charter_store::approval::{
+    ApprovalFilter, ApprovalTransition, Approvals, CallRegistration, ListedApproval, PendingCalls,
+};
 use charter_store::assignment::{
     AssignmentFilter, AssignmentLease, AssignmentOffer, AssignmentRecord, AssignmentVerdict,
     Assignments,
@@ -326,9 +328,12 @@ reads {
     fn approval(tenant: &TenantId, approval: &ApprovalId) -> Option<ListedApproval>;
     fn approvals(tenant: &TenantId, filter: ApprovalFilter<'_>, page: &PageRequest)
         -> Page<ListedApproval>;
+    fn is_call_pending(tenant: &TenantId, run: &RunId, other: &RunId) -> bool;
 }
 writes {
     fn decide_approval(tenant: &TenantId, decision: ApprovalTransition, evidence: Vec<EvidenceRecord>, messages: Vec<NewMessage>) -> ();
+    fn register_calls(tenant: &TenantId, registration: CallRegistration) -> Option<PendingCalls>;
+    fn release_calls(tenant: &TenantId, run: &RunId) -> Vec<RunId>;
 } }
 
 watched! { Catalogue

@@ -111,7 +111,10 @@ pub(super) fn check_event(run: &Run, event: &RunEvent, now: Timestamp) -> Result
             let is_awaited = awaited.is_some_and(|awaited| awaited.run == *other);
             expect(is_awaited, "it does not wait for this run")?;
             let follows = *restarts == run.starts_again();
-            expect(follows, "whether its steps start again does not follow from their states")
+            expect(
+                follows,
+                "whether its steps start again does not follow from their states",
+            )
         }
         RunEvent::Stopping {
             cause: StopCause::TokenBudgetExhausted | StopCause::Failure { .. },

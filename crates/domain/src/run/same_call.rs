@@ -135,10 +135,9 @@ impl Run {
             let writes = step.writes() && !step.repeats();
             let is_open = match &slot.state {
                 StepState::Pending => true,
-                StepState::Skipped { reason } => matches!(
-                    reason,
-                    SkipReason::Source { .. } | SkipReason::Condition
-                ),
+                StepState::Skipped { reason } => {
+                    matches!(reason, SkipReason::Source { .. } | SkipReason::Condition)
+                }
                 StepState::AwaitingApproval { .. } => false,
                 StepState::Running { .. }
                 | StepState::Retrying { .. }

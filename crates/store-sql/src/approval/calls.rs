@@ -149,12 +149,7 @@ async fn run_to_wait_for(
 
 /// Returns whether a run waits for another one, itself or behind other runs. A chain that is too long counts as one
 /// that does.
-async fn leads_to(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    from: &str,
-    to: &str,
-) -> Result<bool, StoreError> {
+async fn leads_to(tx: &mut Tx<'_>, tenant: &str, from: &str, to: &str) -> Result<bool, StoreError> {
     let sql = "SELECT awaits FROM approval_call
          JOIN run ON run.tenant_id = $1 AND run.run_id = awaits
          WHERE approval_call.tenant_id = $1 AND approval_call.run_id = $2 AND run.phase <> 'finished' LIMIT 1";

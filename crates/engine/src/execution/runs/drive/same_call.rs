@@ -31,9 +31,8 @@ impl RunDriver<'_> {
         }
         let run = &self.folded.run;
         let digests = list.iter().map(|prepared| run.call_digest(prepared.call()));
-        let calls: BTreeMap<String, Digest> = digests
-            .map(|digest| (digest.to_string(), digest))
-            .collect();
+        let calls: BTreeMap<String, Digest> =
+            digests.map(|digest| (digest.to_string(), digest)).collect();
         let registration = CallRegistration {
             run_id: run.id().clone(),
             approval_id: approval.clone(),
