@@ -12,6 +12,7 @@
 
 mod account;
 mod advance;
+mod awaited_run;
 mod command;
 mod confirmation;
 mod content;
@@ -35,6 +36,7 @@ mod writes;
 pub mod chain;
 
 pub use account::{ChangeState, RunAccount, RunChange, UndoneReason, UndoneStep};
+pub use awaited_run::AwaitedRun;
 pub use command::{Command, IllegalTransition, Report, RunOrder, StepStart};
 pub use content::content_references;
 pub use event::{
@@ -46,7 +48,6 @@ pub use next::Next;
 pub use replay::{Divergence, StrictReplay};
 pub use requesters::Requesters;
 pub use rollback::{Unreversible, rolling_back};
-pub use same_call::AwaitedRun;
 pub use standing::{RunOutcome, StepState};
 pub use state::Run;
 pub use steps::RunSteps;

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use charter_contract::ids::RunId;
 use charter_contract::run_status::RunStatus;
-use serde::Serialize;
 use serde_json::json;
 
 use super::Run;
+use super::awaited_run::{AwaitedRun, EarlierRun};
 use super::command::IllegalTransition;
 use super::event::SkipReason;
 use super::standing::{Slot, StepState};
@@ -18,54 +18,6 @@ use crate::graph::{Step, StepAction};
 
 /// The runs that a run remembers as having requested the same calls; older ones are dropped.
 const REMEMBERED: usize = 16;
-
-/// Another run that a run waits for, because both request approval of the same calls.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AwaitedRun {
-    /// The other run.
-    pub run: RunId,
-    /// The calls that both request, as [`Run::call_digest`].
-    pub calls: BTreeSet<Digest>,
-}
-
-impl AwaitedRun {
-    /// Returns the reason for the wait as a sentence.
-    #[must_use]
-    pub fn reason(&self) -> String {
-        let (run, count) = (&self.run, self.calls.len());
-        let calls = match count {
-            1 => "the same call".to_owned(),
-            count => format!("{count} of the same calls"),
-        };
-        format!(
-            "Run `{run}` requested approval of {calls} first. This run waits until that run has ended, computes its \
-             calls again, and then requests approval."
-        )
-    }
-}
-
-/// A run that was waited for, and its status after the wait.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct EarlierRun {
-    awaited: AwaitedRun,
-    /// Absent if the run was deleted.
-    status: Option<RunStatus>,
-}
-
-impl EarlierRun {
-    fn message(&self) -> String {
-        let run = &self.awaited.run;
-        let end = match self.status {
-            None => "is no longer stored".to_owned(),
-            Some(status) if status.is_final() => format!("ended as {}", status.in_words()),
-            Some(status) => format!("was not approved, and is {}", status.in_words()),
-        };
-        format!(
-            "Run `{run}` requested the same call and {end}. This call was computed again after that: decide whether it \
-             is still wanted."
-        )
-    }
-}
 
 impl Run {
     /// Returns the digest of a call that is equal for the same call of another run: of its tool, script and arguments.

@@ -8,6 +8,7 @@ use charter_contract::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::awaited_run::{AwaitedRun, EarlierRun};
 use super::confirmation::PlanConfirmation;
 use super::event::{
     DocumentPin, RunEvent, RunPrerequisites, RunStart, StepFailure, StepYield, StopCause,
@@ -15,7 +16,6 @@ use super::event::{
 };
 use super::fold_error::FoldError;
 use super::requesters::Requesters;
-use super::same_call::{AwaitedRun, EarlierRun};
 use super::standing::{RunOutcome, StepState, Stop};
 use super::steps::RunSteps;
 use super::work_time::WorkTime;

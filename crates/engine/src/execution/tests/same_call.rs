@@ -16,8 +16,8 @@ use charter_testkit::store_suite::sample;
 use serde_json::{Map, json};
 use uuid::Uuid;
 
-use super::{TIMEOUT, rested, rig, rig_with};
-use crate::engine::tests::{ExecutionRig, execution, ports};
+use super::{rested, rig, rig_with};
+use crate::engine::tests::{ExecutionRig, eventually, execution, ports};
 use crate::identity::caller::tests::person;
 use crate::{ApprovalAnswer, ApprovalDecision, DryRun, RunView, Settings, SubmittedPlan};
 
@@ -43,16 +43,11 @@ async fn start(rig: &ExecutionRig, n: u8) -> RunId {
 
 /// Returns the run once it has this status.
 async fn settled(rig: &ExecutionRig, run: &RunId, status: RunStatus) -> RunView {
-    let looking = async {
-        loop {
-            let shown = rested(rig, run).await;
-            if shown.summary.status == status {
-                return shown;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(TIMEOUT, looking).await.unwrap()
+    eventually(async || {
+        let shown = rested(rig, run).await;
+        (shown.summary.status == status).then_some(shown)
+    })
+    .await
 }
 
 /// Returns the pending approval of a run.
@@ -141,17 +136,13 @@ async fn an_expired_approval_ends_the_wait() {
     })
     .await;
     let (_first, second) = two(&rig).await;
-    let continued = async {
-        loop {
-            let shown = rested(&rig, &second).await;
-            let ended = |event: &RunEvent| matches!(event, RunEvent::RunWaitEnded { .. });
-            if shown.events.iter().any(|entry| ended(&entry.event)) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(TIMEOUT, continued).await.unwrap();
+    eventually(async || {
+        let shown = rested(&rig, &second).await;
+        let ended = |event: &RunEvent| matches!(event, RunEvent::RunWaitEnded { .. });
+        let mut events = shown.events.iter();
+        events.any(|entry| ended(&entry.event)).then_some(())
+    })
+    .await;
 }
 
 /// Registers the call of the plans for a run of another replica.
