@@ -24,10 +24,10 @@ export function Asked({ run }: { run: RunShown }) {
           {note}
         </Alert>
       ))}
-      {run.waits_for && (
+      {run.awaited_run && (
         <Alert variant="light" color="yellow" p="xs">
-          {run.waits_for.reason}{" "}
-          <Link to="/runs/$run" params={{ run: run.waits_for.run_id }}>
+          {run.awaited_run.reason}{" "}
+          <Link to="/runs/$run" params={{ run: run.awaited_run.run_id }}>
             Show that run
           </Link>
         </Alert>

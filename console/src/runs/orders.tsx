@@ -36,7 +36,7 @@ export function Orders({ run }: { run: RunShown }) {
           Pause
         </Button>
       )}
-      {run.status === "paused" && !run.waits_for && (
+      {run.status === "paused" && !run.awaited_run && (
         <Button size="compact-md" loading={resume.isPending} onClick={() => resume.mutate()}>
           Resume
         </Button>

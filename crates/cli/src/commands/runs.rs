@@ -241,7 +241,7 @@ pub(super) fn table(run: &Value) -> String {
     if let Some(missing) = run["missing"].as_array().filter(|names| !names.is_empty()) {
         lines.push(format!("it needs {}", Value::from(missing.clone())));
     }
-    if let Some(reason) = run["waits_for"]["reason"].as_str() {
+    if let Some(reason) = run["awaited_run"]["reason"].as_str() {
         lines.push(reason.to_owned());
     }
     let columns = ["step", "tool", "writes", "reverses", "state"];

@@ -11,7 +11,7 @@ fn second_of(server: &crate::shared::Tenants, first: &Value) -> Value {
         &start_on(&server.key("bob"), "main"),
         "paused",
     );
-    assert_eq!(second["waits_for"]["run_id"], first["run_id"]);
+    assert_eq!(second["awaited_run"]["run_id"], first["run_id"]);
     assert_eq!(second["approvals"], json!([]));
     second
 }
@@ -37,7 +37,7 @@ fn a_later_run_of_the_same_write_waits_and_asks_again() {
     service.next().answer_with("{}");
     settled(&ann, &first, "completed");
     let second = settled(&bob, &second, "awaiting_approval");
-    assert_eq!(second.get("waits_for"), None);
+    assert_eq!(second.get("awaited_run"), None);
     assert!(naming(&second, &first).contains("ended as completed"));
     decide(&ann, &second["approvals"][0], "reject").expect(200);
     settled(&bob, &second, "rejected");

@@ -57,7 +57,7 @@ const STATUSES: [(&str, &str); 11] = [
     (
         "paused",
         "A person paused it: nothing new starts until a person resumes it. Running steps end. Or it waits for another \
-         run, which requested approval of the same call (`waits_for`).",
+         run, which requested approval of the same call (`awaited_run`).",
     ),
     (
         "stopping",

@@ -79,7 +79,7 @@ async fn two(rig: &ExecutionRig) -> (RunId, RunId) {
     settled(rig, &first, RunStatus::AwaitingApproval).await;
     let second = start(rig, 2).await;
     let waiting = settled(rig, &second, RunStatus::Paused).await;
-    assert_eq!(waiting.state.waits_for.unwrap().run_id, first);
+    assert_eq!(waiting.state.awaited_run.unwrap().run_id, first);
     (first, second)
 }
 
@@ -170,7 +170,7 @@ async fn a_wait_ends_although_nothing_woke_the_run() {
     let first = registered_elsewhere(&store, 1).await;
     let second = start(&rig, 2).await;
     let waiting = settled(&rig, &second, RunStatus::Paused).await;
-    assert_eq!(waiting.state.waits_for.unwrap().run_id, first);
+    assert_eq!(waiting.state.awaited_run.unwrap().run_id, first);
     let end = sample::second_append(1, NextPhase::Ends, &[r#"{"completed":true}"#]).unwrap();
     store.append(end).await.unwrap();
     let settings = Settings {

@@ -110,7 +110,7 @@ pub(in crate::mcp) fn wait_hint_of(question: Option<&Question>, run: &RunView) -
         return Some(waits);
     }
     let id = run.summary.run_id.to_string();
-    if let Some(awaited) = &run.state.waits_for {
+    if let Some(awaited) = &run.state.awaited_run {
         return Some(WaitHint {
             kind: "run".to_owned(),
             hint: awaited.reason.clone(),

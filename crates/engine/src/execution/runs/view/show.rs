@@ -97,7 +97,7 @@ pub struct RunState {
     pub unclear: BTreeMap<String, String>,
     /// The run that it waits for. Its status is then `paused`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub waits_for: Option<AwaitedRunView>,
+    pub awaited_run: Option<AwaitedRunView>,
     /// Its steps in listed order, reversals last.
     pub steps: Vec<StepView>,
     /// Steps whose writes may have happened, with unknown results.
@@ -200,7 +200,7 @@ impl RunState {
             parameters: run.parameters().clone(),
             sources: opening.sources.clone(),
             unclear: opening.unclear.clone(),
-            waits_for: run.awaited_run().map(|awaited| AwaitedRunView {
+            awaited_run: run.awaited_run().map(|awaited| AwaitedRunView {
                 run_id: awaited.run.clone(),
                 reason: awaited.reason(),
             }),
