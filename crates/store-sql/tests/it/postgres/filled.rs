@@ -7,7 +7,7 @@ use charter_contract::ids::LensId;
 use charter_contract::scope::Scope;
 use charter_store::Store;
 use charter_store::agent_skills::{SkillChange, SkillsWrite};
-use charter_store::approval::ApprovalChange;
+use charter_store::approval::{ApprovalChange, CallRegistration};
 use charter_store::catalogue::NewDocument;
 use charter_store::evidence_log::PublishedCheckpoint;
 use charter_store::journal::NextPhase;
@@ -481,9 +481,17 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
         .await?;
     let (run, events) = sample::new_run(tenant_id, u128::from(n) + 1, 0)?;
     store.create_run(&run, events, vec![], vec![]).await?;
+    let pending = records::pending(tenant_id, n, n + 1)?;
+    let registration = CallRegistration {
+        run_id: run.run_id,
+        approval_id: pending.approval_id.clone(),
+        calls: vec!["sha256:a".to_owned()],
+        may_wait: true,
+    };
+    store.register_calls(&tenant, registration).await?;
     let mut asking = sample::second_append(u128::from(n) + 1, NextPhase::Ends, &["{}"])?;
     asking.tenant_id = run.tenant_id;
-    asking.approvals = vec![ApprovalChange::Ask(records::pending(tenant_id, n, n + 1)?)];
+    asking.approvals = vec![ApprovalChange::Ask(pending)];
     for message in &mut asking.messages {
         message.tenant = Some(tenant_id.to_owned());
     }
