@@ -83,7 +83,7 @@ impl RunDriver<'_> {
         let approval = ApprovalId::from_uuid(self.runs.ids.uuid());
         match self.awaits_another_run(&asking, &approval).await? {
             true => Ok(()),
-            false => self.request_approval_of(&asking, approval, at),
+            false => self.request_approval_of(&asking, &approval, at),
         }
     }
 
@@ -96,7 +96,7 @@ impl RunDriver<'_> {
     fn request_approval_of(
         &mut self,
         list: &[Prepared],
-        approval: ApprovalId,
+        approval: &ApprovalId,
         at: Timestamp,
     ) -> Result<(), EngineError> {
         let expires_at = moments::after(at, self.runs.settings.approval_ttl);
