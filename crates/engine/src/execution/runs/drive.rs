@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::turns::RateLimitQueue;
-use self::writing::RunOwnership;
+use self::writing::{RunOwnership, StoredNotice};
 use super::drivers::DriverMessage;
 use super::effect::{Prepared, StepEnd};
 use super::evidence::Examination;
@@ -52,6 +52,8 @@ struct RunDriver<'e> {
     clients: &'e Arc<dyn RunClients>,
     folded: FoldedRun,
     hold: RunOwnership,
+    /// Of a new run: notifies the caller that waits until it is stored. Absent once its status was announced.
+    stored: Option<StoredNotice>,
     pinned: LoadedRun,
     progress: Progress,
     cancel: CancellationToken,

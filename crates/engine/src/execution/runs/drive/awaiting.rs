@@ -114,7 +114,8 @@ impl RunDriver<'_> {
     ) -> Result<Option<ApprovalEffect>, EngineError> {
         let in_time = now < approval.expires_at;
         Ok(Some(match &approval.state {
-            // Nothing begins during a pause or a wait for another run: an approval of a call stays open, and lapses at its end.
+            // Nothing begins during a pause or a wait for another run: an approval of a call stays open, and lapses at
+            // its end.
             ApprovalStatus::Approved(ApprovalAgreement {
                 reported_result: None,
                 ..

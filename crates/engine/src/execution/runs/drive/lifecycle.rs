@@ -114,6 +114,7 @@ impl ReadyRun {
             told,
             folded,
             hold: self.hold,
+            stored: None,
             pinned: self.pinned,
             progress,
             cancel: runs.background.shutdown.child_token(),

@@ -9,7 +9,6 @@ use charter_contract::time::Timestamp;
 use charter_domain::approval::Digest;
 use charter_domain::run::Command;
 use charter_store::approval::CallRegistration;
-use charter_store::journal::NextPhase;
 
 use super::RunDriver;
 use super::writing::RunOwnership;
@@ -27,7 +26,7 @@ impl RunDriver<'_> {
     ) -> Result<bool, EngineError> {
         // Calls are registered for runs in storage only.
         if matches!(self.hold, RunOwnership::Unstored(..)) {
-            self.write(NextPhase::Runs).await?;
+            self.create_unannounced().await?;
         }
         let run = &self.folded.run;
         let digests = list.iter().map(|prepared| run.call_digest(prepared.call()));

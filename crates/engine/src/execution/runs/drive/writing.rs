@@ -17,6 +17,16 @@ use crate::execution::events;
 use crate::execution::runs::journal::chain;
 use crate::ground::moments;
 
+/// Notifies the caller that waits until a new run is stored, when it is dropped.
+pub(super) struct StoredNotice(Arc<SetOnce<()>>);
+
+impl Drop for StoredNotice {
+    fn drop(&mut self) {
+        // Nothing else sets it.
+        drop(self.0.set(()));
+    }
+}
+
 /// The driver's ownership of its run.
 pub(super) enum RunOwnership {
     /// The run is not in storage: the first write creates it and acquires the lease.
@@ -60,6 +70,26 @@ impl RunDriver<'_> {
         if self.unwritten.is_empty() {
             return Ok(());
         }
+        let status = self.folded.run.status();
+        self.store_decisions(then, self.told).await?;
+        self.told = Some(status);
+        drop(self.stored.take());
+        Ok(())
+    }
+
+    /// Creates the run before its first decision is known. The write of that decision announces the run's status and
+    /// notifies the caller that waits for the run, so that they do not learn of an earlier status.
+    pub(super) async fn create_unannounced(&mut self) -> Result<(), EngineError> {
+        let status = self.folded.run.status();
+        self.store_decisions(NextPhase::Runs, Some(status)).await
+    }
+
+    /// Stores the pending decisions. `told` is the status that was last announced.
+    async fn store_decisions(
+        &mut self,
+        then: NextPhase,
+        told: Option<RunStatus>,
+    ) -> Result<(), EngineError> {
         let decided = std::mem::take(&mut self.unwritten);
         let approvals = std::mem::take(&mut self.approvals);
         let artifacts = std::mem::take(&mut self.artifacts);
@@ -74,7 +104,7 @@ impl RunDriver<'_> {
             None => then,
         };
         let (tenant, run) = (&self.pinned.workspace.tenant, &self.folded.run);
-        let messages = events::about_run(tenant, run, self.told, &approvals, self.runs.clock.now());
+        let messages = events::about_run(tenant, run, told, &approvals, self.runs.clock.now());
         match &self.hold {
             RunOwnership::Unstored(record, stored) => {
                 let (runs, stored) = (self.runs, Arc::clone(stored));
@@ -89,7 +119,8 @@ impl RunDriver<'_> {
                     release,
                     messages,
                 };
-                self.hold = RunOwnership::Held(self.create(new, &stored).await?);
+                self.hold = RunOwnership::Held(self.create(new).await?);
+                self.stored = Some(StoredNotice(stored));
             }
             RunOwnership::Held(lease) => {
                 if release {
@@ -117,7 +148,7 @@ impl RunDriver<'_> {
             }
         }
         (self.folded.version, self.folded.head) = (version, head);
-        (self.told, self.mission) = (Some(self.folded.run.status()), mission);
+        self.mission = mission;
         self.memory.clear();
         if release {
             self.hold = RunOwnership::Returned;
@@ -125,16 +156,14 @@ impl RunDriver<'_> {
         Ok(())
     }
 
-    /// Creates the run, and notifies the caller that waits until it is stored.
-    async fn create(&self, new: NewLeasedRun, stored: &SetOnce<()>) -> Result<Lease, EngineError> {
+    /// Creates the run under this worker's lease.
+    async fn create(&self, new: NewLeasedRun) -> Result<Lease, EngineError> {
         let release = new.release;
         let lease = self.runs.store.create_held_run(new).await?;
         if !release {
             let run = self.folded.run.id();
             self.runs.drivers.set_lease_held(run, lease.fence);
         }
-        // Nothing else sets it.
-        drop(stored.set(()));
         self.runs.news.notify_waiters();
         Ok(lease)
     }
