@@ -5,7 +5,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::home::request;
-use crate::playbooks::{PLAYBOOK, keyed, settled, shared, waiting_run_of};
+use crate::playbooks::{PLAYBOOK, keyed, settled, shared, waiting_run_on};
 use crate::seeds::speaking_to;
 
 fn text(value: &Value) -> &str {
@@ -16,7 +16,7 @@ fn text(value: &Value) -> &str {
 #[test]
 fn a_decision_is_taken_on_a_terminal_about_the_call_that_it_shows() {
     let (server, service) = shared();
-    let run = waiting_run_of(&server.key("ann"));
+    let run = waiting_run_on(&server.key("ann"), "main");
     let bob = speaking_to(&server.key("bob"));
     let line = r"printf 'd\ny\n' | script -qec 'charter approvals' /dev/null";
     let ran = thread::scope(|scope| {

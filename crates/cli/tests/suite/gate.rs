@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Key, Ran, ids, request_of};
 use crate::packages::{Package, SKILL, TOOL_FILE, backups, global_backups, guardrail};
-use crate::playbooks::{KEYS, decide, path_of, purge, purge_tool, settled, waiting_run_of};
+use crate::playbooks::{KEYS, decide, path_of, purge, purge_tool, settled, waiting_run_on};
 use crate::service::Service;
 use crate::shared::Tenants;
 
@@ -217,7 +217,7 @@ fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
     assert_eq!(ann.get("/v1/approvals").expect(200)["entries"], json!([]));
     assert!(!service.was_called());
 
-    let run = waiting_run_of(&server.key("ann"));
+    let run = waiting_run_on(&server.key("ann"), "main");
     let id = run["run_id"].as_str().unwrap();
     let was = explained(&ann, json!({"run": id}));
     let step = &was["steps"][0];

@@ -1,5 +1,7 @@
 //! Playbooks from a request to a change: requested, confirmed, approved, executed once.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 
 use crate::a2a::client::Client;
@@ -66,17 +68,19 @@ pub(crate) fn triggered_by_findings(package: Package) -> Package {
         )
 }
 
-/// A run of the playbook that Ann started, waiting for an approval, its one decision.
+/// A run of the playbook on a vault of its own that Ann started, waiting for an approval, its one decision.
 pub(crate) fn waiting(server: &Server) -> Value {
     waiting_run_of(&server.key("ann"))
 }
 
-/// A run of the playbook that this caller started, waiting for an approval, its one decision.
+/// A run of the playbook on a vault of its own that this caller started, waiting for an approval, its one decision.
 pub(crate) fn waiting_run_of(ann: &Api) -> Value {
-    waiting_run_on(ann, "main")
+    static VAULTS: AtomicUsize = AtomicUsize::new(1);
+    let vault = VAULTS.fetch_add(1, Ordering::Relaxed);
+    waiting_run_on(ann, &format!("vault-{vault}"))
 }
 
-/// Such a run on another vault. Runs on the same vault wait for one another.
+/// Such a run on this vault. Runs on the same vault wait for one another.
 pub(crate) fn waiting_run_on(ann: &Api, vault: &str) -> Value {
     let run = start_on(ann, vault);
     assert_eq!(run["confirm"], false);

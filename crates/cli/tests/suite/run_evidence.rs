@@ -10,6 +10,7 @@ use crate::home::{Api, Home, Server, ids};
 use crate::packages::Package;
 use crate::playbooks::{
     KEYS, PLAYBOOK, confirm, decide, path_of, purge, settled, waiting, waiting_run_of,
+    waiting_run_on,
 };
 use crate::service::Service;
 use crate::shared::Tenants;
@@ -68,8 +69,8 @@ fn replayed(api: &Api, run: &Value) -> Value {
 #[test]
 fn b000_19_a_run_leaves_a_record_of_each_call_that_anchors_its_journal() {
     let (home, server, service) = served_alone(Home::with_keys(&KEYS), proving);
-    let run = waiting(&server);
     let ann = server.key("ann");
+    let run = waiting_run_on(&ann, "main");
     assert_eq!(
         records(&ann, &run),
         [] as [Value; 0],

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::playbooks::{decide, path_of, settled, shared, start_on, waiting_run_of};
+use crate::playbooks::{decide, path_of, settled, shared, start_on, waiting_run_on};
 
 /// Starts a second run of the call that a run waits to have approved, and returns it once it waits for that run.
 fn second_of(server: &crate::shared::Tenants, first: &Value) -> Value {
@@ -29,7 +29,7 @@ fn naming(run: &Value, other: &Value) -> String {
 fn a_later_run_of_the_same_write_waits_and_asks_again() {
     let (server, service) = shared();
     let (ann, bob) = (server.key("ann"), server.key("bob"));
-    let first = waiting_run_of(&ann);
+    let first = waiting_run_on(&ann, "main");
     let second = second_of(&server, &first);
     let refused = bob.post(&path_of(&second, "/resume"), &json!({}));
     refused.fails(409, "illegal_transition");
@@ -48,7 +48,7 @@ fn a_later_run_of_the_same_write_waits_and_asks_again() {
 fn a_rejected_call_lets_the_later_run_ask() {
     let (server, service) = shared();
     let (ann, bob) = (server.key("ann"), server.key("bob"));
-    let first = waiting_run_of(&ann);
+    let first = waiting_run_on(&ann, "main");
     let second = second_of(&server, &first);
     decide(&bob, &first["approvals"][0], "reject").expect(200);
     let second = settled(&bob, &second, "awaiting_approval");

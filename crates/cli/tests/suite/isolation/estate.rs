@@ -360,8 +360,8 @@ fn change(server: &Server, known: &mut KnownIds) {
         approval["digest"].as_str().unwrap(),
     );
     let path = format!("/v1/playbooks/{PLAYBOOK}/runs");
-    let body = json!({"parameters": {"vault": "main"}});
-    let open = ann.post(&path, &body).expect(201);
+    let body = |vault: &str| json!({"parameters": {"vault": vault}});
+    let open = ann.post(&path, &body("open")).expect(201);
     add(
         known,
         &["runs", "run_id", "run"],
@@ -373,7 +373,7 @@ fn change(server: &Server, known: &mut KnownIds) {
         open["plan_digest"].as_str().unwrap(),
     );
     // One that was rejected: it has ended.
-    let ended = ann.post(&path, &body).expect(201);
+    let ended = ann.post(&path, &body("ended")).expect(201);
     let shown = settled(&ann, &ended, "awaiting_approval");
     decide(&server.key("bob"), &shown["approvals"][0], "reject").expect(200);
     let path = format!("/v1/runs/{}", ended["run_id"].as_str().unwrap());
