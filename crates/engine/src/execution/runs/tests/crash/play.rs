@@ -292,13 +292,19 @@ impl Play {
         loop {
             let found = self.engine.store().run(&person("ann").tenant, run).await;
             let phase = found.unwrap().unwrap().phase;
-            let given_back = |last: String| {
-                last.is_empty()
-                    || last == "park"
-                    || last.starts_with("append")
-                    || last.starts_with("create_held_run")
-                    || last == "close_request"
-                    || last == "record_result"
+            let given_back = |last: String| match phase {
+                // A run that requested approvals releases its calls after its end.
+                RunPhase::Finished => {
+                    matches!(last.as_str(), "" | "release_calls" | "record_result")
+                }
+                RunPhase::Runnable | RunPhase::Waiting => {
+                    last.is_empty()
+                        || last == "park"
+                        || last.starts_with("append")
+                        || last.starts_with("create_held_run")
+                        || last == "close_request"
+                        || last == "record_result"
+                }
             };
             let given_back = self.points.last().is_some_and(given_back);
             if given_back && phase != RunPhase::Runnable {
