@@ -78,13 +78,16 @@ fn package() -> PackageBundle {
         "package.yaml": "name: switch\nversion: 1.0.0\ntitle: Switch\nscope: tenant\n",
         "tools/off.yaml": format!(
             "tool_id: {TOOL}\nname: off\nprovider: aws\ntool_class: write\ndomain: reliability\n\
-             description: Switches it off.\nlanguage: python\nexecution_target: server\nidempotent: true\nparameters: []\n\
+             description: Switches it off.\nlanguage: python\nexecution_target: server\nidempotent: true\n\
+             parameters: [{{name: switch, type: string, required: true, description: the switch}}]\n\
              implementation: {{type: script, body: \"pass\"}}\n"
         ),
         "playbooks/off.yaml": format!(
             "playbook_id: {PLAYBOOK}\nname: Switch off\ndomain: reliability\n\
              trigger_conditions: [it has to be off]\ntarget_language: python\n\
-             steps:\n\x20 - {{step_id: s1, type: write, tool_id: {TOOL}, on_failure: stop}}\n\
+             mandatory_parameters: [{{name: switch, type: string, description: the switch}}]\n\
+             steps:\n\x20 - {{step_id: s1, type: write, tool_id: {TOOL}, on_failure: stop, \
+             parameters: {{switch: \"${{user.switch}}\"}}}}\n\
              safety: {{safety_class: supervised}}\n"
         ),
     }});
@@ -178,16 +181,17 @@ impl Rig {
         self.switch.calls.load(Ordering::SeqCst)
     }
 
-    /// Starts a run as ann, which requests an approval: the one decision on its write.
+    /// Starts a run as ann, which requests an approval: the one decision on its write. Each run has a switch of its
+    /// own, because runs of the same call wait for one another.
     async fn start(&self, retry: Retry) -> RunId {
         let ann = person("ann");
         let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
         let run = RunId::from_uuid(Uuid::now_v7());
-        let none = Map::new();
+        let given = Map::from_iter([("switch".to_owned(), json!(run.as_str()))]);
         let new =
             self.engine
                 .run_starts()
-                .playbook_run(&ann, &playbook, &none, DryRun::No, run.clone());
+                .playbook_run(&ann, &playbook, &given, DryRun::No, run.clone());
         let mut new = new.unwrap();
         let mut parts = GraphParts::from(new.graph);
         parts.steps[0].retry = retry;
