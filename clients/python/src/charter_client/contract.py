@@ -539,6 +539,15 @@ class AssumedFacts(Wire):
     """Whether an earlier attempt of the step was interrupted."""
 
 
+class AwaitedRun(Wire):
+    """Another run that a run waits for, because it requested approval of the same call first."""
+
+    reason: str
+    """The reason, as a sentence."""
+    run_id: str
+    """The other run."""
+
+
 class BudgetUsage(Wire):
     """A budget and its usage."""
 
@@ -4066,7 +4075,7 @@ class RuleResult(Wire):
 
     id: str
     """The rule's id: that of a guardrail, policy, tool, playbook or approval."""
-    kind: Literal["permission", "policy", "guardrail", "rate_limit", "tool", "safety", "interrupted", "approval"]
+    kind: Literal["permission", "policy", "guardrail", "rate_limit", "tool", "safety", "interrupted", "same_call", "approval"]
     """The kind of the rule."""
     message: str
     """The message for people."""
@@ -4810,6 +4819,7 @@ class StepWait(Wire):
             "parameters",
             "resumption",
             "rollback",
+            "run",
             "step",
         ]
         | str
@@ -4820,6 +4830,8 @@ class StepWait(Wire):
     """The reversed step."""
     on: Literal["success", "failure", "settled", "chosen"] | None = None
     """The required result."""
+    run: str | None = None
+    """The other run."""
     step: str | None = None
     """The step."""
 
@@ -6331,7 +6343,7 @@ class RuleFinding(Wire):
     """The result."""
     id: str
     """The rule's id."""
-    kind: Literal["permission", "policy", "guardrail", "rate_limit", "tool", "safety", "interrupted", "approval"]
+    kind: Literal["permission", "policy", "guardrail", "rate_limit", "tool", "safety", "interrupted", "same_call", "approval"]
     """The kind of the rule."""
     layer: Literal["tenant", "global"] | str | None = None
     """The document's layer; absent if the rule is not a document."""
@@ -7137,6 +7149,8 @@ class JournalEvent(Wire):
     """The user on whose behalf it acts."""
     call: ExactCall | None = None
     """The call."""
+    calls: list[str] | None = None
+    """The digests of the calls that both request, without run and step."""
     cause: StopCause | None = None
     """The reason."""
     contributors: list[str] | None = None
@@ -7152,7 +7166,7 @@ class JournalEvent(Wire):
     """The earliest time of the next attempt."""
     duration_ms: int | None = None
     """The duration, in milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_expanded", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "run_wait_ended", "started", "step_begun", "step_expanded", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping", "waiting_for_run"] | str
     expires_at: AwareDatetime | None = None
     """The time at which it lapses."""
     failure: StepFailure | None = None
@@ -7185,9 +7199,16 @@ class JournalEvent(Wire):
     """The gate's decision."""
     reason: SkipReason | None = None
     """The reason."""
+    restarts: bool | None = None
+    """
+    Whether all steps start again, because reads may have new results. A run that has requested approval before
+    keeps its results, and computes only the calls that follow again.
+    """
     role: Literal["admin", "operator", "user"] | str | None = None
     roll_back: bool | None = None
     """Whether completed writes are reversed."""
+    run: str | None = None
+    """The other run."""
     run_id: str | None = None
     """The run."""
     source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
@@ -7196,6 +7217,10 @@ class JournalEvent(Wire):
     """The source of the result."""
     sources: dict[str, ValueSource] | None = None
     """The sources of all values; absent in journals of earlier versions."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str | None = (
+        None
+    )
+    """Its status; absent if it was deleted."""
     step: str | None = None
     """The step."""
     tags: RequestTags | None = None
@@ -7240,7 +7265,7 @@ class MissionEvent(Wire):
     sequence: int
     """Position, from 1."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """The run's status after it: `working`, `awaiting_approval` and so on."""
+    """Its status; absent if it was deleted."""
     approval: str | None = None
     """The approval's id."""
     approval_expires_at: AwareDatetime | None = None
@@ -7261,6 +7286,8 @@ class MissionEvent(Wire):
     """The user on whose behalf it acts."""
     call: ExactCall | None = None
     """The call."""
+    calls: list[str] | None = None
+    """The digests of the calls that both request, without run and step."""
     cause: StopCause | None = None
     """The reason."""
     contributors: list[str] | None = None
@@ -7276,7 +7303,7 @@ class MissionEvent(Wire):
     """The earliest time of the next attempt."""
     duration_ms: int | None = None
     """The duration, in milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_expanded", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "run_wait_ended", "started", "step_begun", "step_expanded", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping", "waiting_for_run"] | str
     expires_at: AwareDatetime | None = None
     """The time at which it lapses."""
     failure: StepFailure | None = None
@@ -7309,9 +7336,16 @@ class MissionEvent(Wire):
     """The gate's decision."""
     reason: SkipReason | None = None
     """The reason."""
+    restarts: bool | None = None
+    """
+    Whether all steps start again, because reads may have new results. A run that has requested approval before
+    keeps its results, and computes only the calls that follow again.
+    """
     role: Literal["admin", "operator", "user"] | str | None = None
     roll_back: bool | None = None
     """Whether completed writes are reversed."""
+    run: str | None = None
+    """The other run."""
     run_id: str | None = None
     """The run."""
     source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
@@ -7390,6 +7424,8 @@ class Run(Wire):
     """When it last changed."""
     version: int
     """Number of events in the journal."""
+    waits_for: AwaitedRun | None = None
+    """The run that it waits for. Its status is then `paused`."""
 
 
 class RunAt(Wire):
@@ -7427,6 +7463,8 @@ class RunAt(Wire):
     """The parameter whose value must be typed to confirm."""
     unclear: dict[str, str] | None = None
     """Why the request's text gives no value for a missing parameter, by parameter."""
+    waits_for: AwaitedRun | None = None
+    """The run that it waits for. Its status is then `paused`."""
 
 
 class RunEvent(Wire):
@@ -7437,7 +7475,7 @@ class RunEvent(Wire):
     sequence: int
     """Position, from 1."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """The run's status after it: `working`, `awaiting_approval` and so on."""
+    """Its status; absent if it was deleted."""
     approval: str | None = None
     """The approval's id."""
     approval_expires_at: AwareDatetime | None = None
@@ -7458,6 +7496,8 @@ class RunEvent(Wire):
     """The user on whose behalf it acts."""
     call: ExactCall | None = None
     """The call."""
+    calls: list[str] | None = None
+    """The digests of the calls that both request, without run and step."""
     cause: StopCause | None = None
     """The reason."""
     contributors: list[str] | None = None
@@ -7473,7 +7513,7 @@ class RunEvent(Wire):
     """The earliest time of the next attempt."""
     duration_ms: int | None = None
     """The duration, in milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_expanded", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "run_wait_ended", "started", "step_begun", "step_expanded", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping", "waiting_for_run"] | str
     expires_at: AwareDatetime | None = None
     """The time at which it lapses."""
     failure: StepFailure | None = None
@@ -7506,9 +7546,16 @@ class RunEvent(Wire):
     """The gate's decision."""
     reason: SkipReason | None = None
     """The reason."""
+    restarts: bool | None = None
+    """
+    Whether all steps start again, because reads may have new results. A run that has requested approval before
+    keeps its results, and computes only the calls that follow again.
+    """
     role: Literal["admin", "operator", "user"] | str | None = None
     roll_back: bool | None = None
     """Whether completed writes are reversed."""
+    run: str | None = None
+    """The other run."""
     run_id: str | None = None
     """The run."""
     source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
