@@ -13,6 +13,13 @@ REGION = {"region": "us-east-1", "profile": ""}
 TEXT = {"text": "Closed on Monday."}
 
 
+def ended(charter: Charter, *runs: Run) -> None:
+    """Aborts runs, so that later ones with the same call do not wait for them."""
+    for run in runs:
+        charter.runs.abort(run.run_id)
+        assert charter.runs.wait(run.run_id).status == "aborted"
+
+
 def awaiting_approval(charter: Charter) -> Run:
     """A run whose approval is the only decision."""
     run = charter.runs.start_playbook(PUBLISH, TEXT)
@@ -139,10 +146,19 @@ def test_a_plan_that_cannot_be_run_is_refused_with_every_violation(charter: Char
 
 
 def test_listings_go_over_all_pages(charter: Charter) -> None:
-    for _ in range(3):
-        charter.runs.start_playbook(PUBLISH, TEXT)
+    started = [charter.runs.start_playbook(PUBLISH, TEXT) for _ in range(3)]
     few, all_ = charter.runs.list(page_size=2), charter.runs.list(page_size=1000)
     assert [run.run_id for run in few] == [run.run_id for run in all_]
+    ended(charter, *started)
+
+
+def test_a_run_waits_for_another_one_with_the_same_call(charter: Charter) -> None:
+    first = awaiting_approval(charter)
+    second = charter.runs.wait(charter.runs.start_playbook(PUBLISH, TEXT).run_id)
+    assert (second.status, second.waits_for, second.approvals) == ("paused", None, [])
+    assert second.awaited_run is not None and second.awaited_run.run_id == first.run_id
+    assert first.run_id in second.awaited_run.reason
+    ended(charter, second, first)
 
 
 def test_waiting_ends(charter: Charter, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,6 +167,8 @@ def test_waiting_ends(charter: Charter, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("charter_client.shown.BUSY", frozenset({run.status}))
     with pytest.raises(WaitedTooLong, match="still awaiting_approval"):
         charter.runs.wait(run.run_id, timeout_s=0.1)
+    monkeypatch.undo()
+    ended(charter, run)
 
 
 def test_what_happens_is_announced(charter: Charter) -> None:
@@ -158,6 +176,7 @@ def test_what_happens_is_announced(charter: Charter) -> None:
     told = charter.events.stream(topic="run.status", after=0)
     announced = next(event for event in told if event.data.get("run_id") == run.run_id)
     assert announced.topic == "run.status" and announced.data["status"] == "working"
+    ended(charter, run)
 
 
 async def test_the_same_is_awaited(async_charter: AsyncCharter) -> None:

@@ -218,6 +218,8 @@ def outcome(run: Run) -> Outcome:
     evidence = [record.evidence_id for record in run.evidence]
     if run.waits_for is not None:
         content = f"{run.title} waits for a person: {run.waits_for}. Nothing you say stands for their word."
+    elif run.awaited_run is not None:
+        content = f"{run.title}: {run.awaited_run.reason}"
     elif run.status == "completed":
         outputs = {step.step: run.output(step.step) for step in run.steps if step.state == "succeeded"}
         content = json.dumps(outputs, ensure_ascii=False)

@@ -166,6 +166,7 @@ fn next_actions(run: &RunView) -> Vec<String> {
     let id = &run.summary.run_id;
     let state = &run.state;
     let mut lines = Vec::new();
+    lines.extend(state.awaited_run.iter().map(|awaited| awaited.reason.clone()));
     match run.summary.status {
         RunStatus::AwaitingParameters => {
             lines.extend(

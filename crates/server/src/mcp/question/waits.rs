@@ -13,9 +13,9 @@ use super::Question;
 /// The input that the work waits for, for a client that cannot ask its user.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(in crate::mcp) struct WaitHint {
-    /// `parameters`, `choice`, `confirmation`, `approval` or `resume`.
+    /// `parameters`, `choice`, `confirmation`, `approval` or `resume`; `run` if the work waits for another run.
     pub(in crate::mcp) kind: String,
-    /// The waiting run; absent if nothing was started.
+    /// The waiting run, or the other run that it waits for; absent if nothing was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::mcp) run_id: Option<String>,
     /// The missing parameters.
