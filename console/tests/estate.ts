@@ -120,6 +120,12 @@ async function approve(api: Api, settled: Estate["settled"], id: string): Promis
 }
 
 async function remediation(api: Api, settled: Estate["settled"], parameters: Record<string, unknown> = {}) {
+  // Runs of the same calls wait for one another, so those that earlier stories left behind end first.
+  const { entries } = await api.get<{ entries: Shown[] }>("/v1/runs?status=open&origin=playbook");
+  for (const { run_id: earlier } of entries) {
+    await api.post(`/v1/runs/${earlier}/abort`, { reason: "the story is over", roll_back: false });
+    await settled(earlier, "aborted");
+  }
   const { run_id: id } = await api.post<Shown>("/v1/playbooks/security.remediate_public_exposure/runs", {
     parameters: { region: "us-east-1", profile: "", ...parameters },
   });

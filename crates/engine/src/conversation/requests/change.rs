@@ -166,7 +166,8 @@ fn next_actions(run: &RunView) -> Vec<String> {
     let id = &run.summary.run_id;
     let state = &run.state;
     let mut lines = Vec::new();
-    lines.extend(state.awaited_run.iter().map(|awaited| awaited.reason.clone()));
+    let awaited = state.awaited_run.iter();
+    lines.extend(awaited.map(|awaited| awaited.reason.clone()));
     match run.summary.status {
         RunStatus::AwaitingParameters => {
             lines.extend(
