@@ -84,11 +84,11 @@ impl RunDriver<'_> {
         self.store_decisions(NextPhase::Runs, Some(status)).await
     }
 
-    /// Stores the pending decisions. `told` is the status that was last announced.
+    /// Stores the pending decisions, and announces the run's status unless it is `announced`.
     async fn store_decisions(
         &mut self,
         then: NextPhase,
-        told: Option<RunStatus>,
+        announced: Option<RunStatus>,
     ) -> Result<(), EngineError> {
         let decided = std::mem::take(&mut self.unwritten);
         let approvals = std::mem::take(&mut self.approvals);
@@ -104,7 +104,8 @@ impl RunDriver<'_> {
             None => then,
         };
         let (tenant, run) = (&self.pinned.workspace.tenant, &self.folded.run);
-        let messages = events::about_run(tenant, run, told, &approvals, self.runs.clock.now());
+        let now = self.runs.clock.now();
+        let messages = events::about_run(tenant, run, announced, &approvals, now);
         match &self.hold {
             RunOwnership::Unstored(record, stored) => {
                 let (runs, stored) = (self.runs, Arc::clone(stored));
