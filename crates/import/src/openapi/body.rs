@@ -16,6 +16,10 @@ use crate::text::shortened;
 const MAX_FIELDS: usize = 100;
 /// The argument that is a whole body.
 const BODY: &str = "body";
+/// The media type of a list of changes (RFC 6902).
+const JSON_PATCH: &str = "application/json-patch+json";
+/// The media type of the fields to change (RFC 7396).
+const MERGE_PATCH: &str = "application/merge-patch+json";
 /// Longest description of the whole body, in characters.
 const DESCRIPTION: usize = 300;
 
@@ -36,7 +40,7 @@ pub(super) fn add_body<'d>(
             let declared = declared.map_err(|error| format!("the body: {error}"))?;
             let content = declared.member("content").into_iter();
             let types: Vec<(&str, Part<'d>)> = content.flat_map(Part::members).collect();
-            let Some((name, media)) = preferred(&types) else {
+            let Some((name, media)) = preferred(reader, &types) else {
                 list.notes
                     .push("the body has no media type; it is left out".to_owned());
                 return Ok(None);
@@ -60,10 +64,15 @@ struct WholeBody<'d> {
     description: String,
 }
 
+/// Returns a media type without its parameters, in lower case.
+fn essence(media_type: &str) -> String {
+    let name = media_type.split(';').next().unwrap_or_default();
+    name.trim().to_ascii_lowercase()
+}
+
 /// Returns the format of a media type.
 fn format_of(media_type: &str) -> BodyFormat {
-    let name = media_type.split(';').next().unwrap_or_default().trim();
-    match name.to_ascii_lowercase().as_str() {
+    match essence(media_type).as_str() {
         name if is_json(name) => BodyFormat::Json,
         "application/x-www-form-urlencoded" => BodyFormat::Form,
         name if name.starts_with("multipart/") => BodyFormat::Multipart,
@@ -71,16 +80,39 @@ fn format_of(media_type: &str) -> BodyFormat {
     }
 }
 
-/// Returns the media type that tools can send best: JSON, a form, parts, then any other, which is sent as text.
-fn preferred<'d>(types: &[(&'d str, Part<'d>)]) -> Option<(&'d str, Part<'d>)> {
-    let order = |format: BodyFormat| match format {
-        BodyFormat::Json => 0,
-        BodyFormat::Form => 1,
-        BodyFormat::Multipart => 2,
-        BodyFormat::Text => 3,
-    };
+/// Returns the media type that tools can send best, with its description.
+fn preferred<'d>(
+    reader: &OperationReader<'_, 'd>,
+    types: &[(&'d str, Part<'d>)],
+) -> Option<(&'d str, Part<'d>)> {
     let types = types.iter().copied();
-    types.min_by_key(|(name, _)| order(format_of(name)))
+    types.min_by_key(|(name, media)| preference(name, is_list(reader, media.member("schema"))))
+}
+
+/// Returns the place of a media type among those of a body; the first is preferred: plain JSON, a JSON Merge Patch,
+/// other JSON, a form, parts, then any other, which is sent as text. A JSON Patch is a list of changes, so one whose
+/// schema is of an object precedes only texts.
+fn preference(media_type: &str, is_list: bool) -> u8 {
+    let name = essence(media_type);
+    match format_of(media_type) {
+        BodyFormat::Json if name == JSON_PATCH && !is_list => 5,
+        BodyFormat::Json => match name.as_str() {
+            "application/json" => 0,
+            MERGE_PATCH => 1,
+            _ => 2,
+        },
+        BodyFormat::Form => 3,
+        BodyFormat::Multipart => 4,
+        BodyFormat::Text => 6,
+    }
+}
+
+/// Whether a schema describes a list.
+fn is_list<'d>(reader: &OperationReader<'_, 'd>, schema: Option<Part<'d>>) -> bool {
+    let schema = schema.and_then(|schema| reader.documents.follow(schema).ok());
+    schema.is_some_and(|schema| {
+        schema.text("type") == "array" || schema.texts("type").any(|name| name == "array")
+    })
 }
 
 fn add_whole<'d>(
@@ -97,6 +129,10 @@ fn add_whole<'d>(
         Some(schema) if format != BodyFormat::Text => reader.input_schema(schema, direction)?,
         Some(_) | None => Map::new(),
     };
+    let schema = match essence(body.media_type).as_str() {
+        JSON_PATCH if !value_types(&schema).contains(&"array") => list_of_changes(),
+        _ => schema,
+    };
     match fields_of(&schema) {
         Some(fields) => add_fields(fields, &schema, body.is_required, list),
         None => list.add(Argument {
@@ -112,6 +148,14 @@ fn add_whole<'d>(
         format,
         content_type: content_type(format, body.media_type),
     })
+}
+
+/// Returns the schema of a JSON Patch whose description has another one.
+fn list_of_changes() -> Map<String, Value> {
+    Map::from_iter([
+        ("type".to_owned(), json!("array")),
+        ("items".to_owned(), json!({ "type": "object" })),
+    ])
 }
 
 /// Returns the fields of a body that is an object of few named fields.
@@ -200,7 +244,11 @@ fn of_swagger<'d>(
     };
     let is_in = |part: &&Part<'d>, place: &str| part.text("in") == place;
     if let Some(parameter) = parameters.iter().find(|part| is_in(part, "body")) {
-        let media_type = consumes.iter().copied().min_by_key(|name| !is_json(name));
+        let is_list = is_list(reader, parameter.member("schema"));
+        let media_type = consumes
+            .iter()
+            .copied()
+            .min_by_key(|name| preference(name, is_list));
         let whole = WholeBody {
             media_type: media_type.unwrap_or("application/json"),
             schema: parameter.member("schema"),

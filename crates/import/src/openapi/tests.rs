@@ -335,6 +335,82 @@ fn bodies_of_other_formats_are_read() {
     }
 }
 
+/// The media type that the tool sends, and the type of the argument that is the whole body.
+fn patch_body(content: &Value) -> (Option<String>, Option<Value>) {
+    let item = json!({"patch": {"requestBody": {"required": true, "content": content}}});
+    let api = read_value(&with_path("/a", &item));
+    let operation = api.operations.into_iter().next().unwrap();
+    let body = operation.body.unwrap();
+    let mut arguments = operation.arguments.into_iter();
+    let whole = arguments.find(|argument| argument.location == ArgumentLocation::Body);
+    let kind = whole.map(|argument| argument.schema["type"].clone());
+    (body.content_type, kind)
+}
+
+#[test]
+fn the_media_type_of_a_patch_fits_the_schema_of_its_body() {
+    let object = json!({"schema": {"type": "object"}});
+    let list = json!({"schema": {"type": "array", "items": {"type": "object"}}});
+    let [patch, merge, json] = [
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/json",
+    ];
+    let strategic = "application/strategic-merge-patch+json";
+    for (content, media_type, kind) in [
+        (
+            json!({patch: object, merge: object, json: object}),
+            None,
+            "object",
+        ),
+        (
+            json!({patch: object, merge: object, strategic: object}),
+            Some(merge),
+            "object",
+        ),
+        (
+            json!({patch: list, strategic: object}),
+            Some(patch),
+            "array",
+        ),
+        (
+            json!({patch: object, strategic: object}),
+            Some(strategic),
+            "object",
+        ),
+        (json!({patch: object}), Some(patch), "array"),
+        (json!({patch: list}), Some(patch), "array"),
+    ] {
+        let (found, found_kind) = patch_body(&content);
+        assert_eq!(found.as_deref(), media_type, "{content}");
+        assert_eq!(found_kind, Some(json!(kind)), "{content}");
+    }
+}
+
+/// As Kubernetes describes it: one schema for all media types.
+#[test]
+fn the_media_type_of_a_swagger_patch_fits_the_schema_of_its_body() {
+    let api = read_value(&json!({
+        "swagger": "2.0", "info": {"title": "Pods", "version": "1"}, "host": "api.example",
+        "definitions": {"Patch": {"type": "object"}},
+        "paths": {"/pods/{name}": {"patch": {
+            "consumes": ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"],
+            "parameters": [
+                {"name": "body", "in": "body", "required": true, "schema": {"$ref": "#/definitions/Patch"}},
+                {"name": "name", "in": "path", "required": true, "type": "string"},
+            ],
+        }}},
+    }));
+    let operation = &api.operations[0];
+    let expected = Body {
+        format: BodyFormat::Json,
+        content_type: Some("application/merge-patch+json".to_owned()),
+    };
+    assert_eq!(operation.body.as_ref(), Some(&expected));
+    let whole = operation.arguments.iter().find(|one| one.name == "body");
+    assert_eq!(whole.unwrap().schema["type"], "object");
+}
+
 #[test]
 fn servers_are_resolved_and_can_be_replaced() {
     let mut document = with_path("/a", &json!({"get": {}}));
