@@ -191,6 +191,7 @@ fn read_path<'d>(
             tags: &tags,
             path,
             method: name,
+            id: operation.text("operationId"),
         };
         if !selection.admits(&selectable) {
             continue;

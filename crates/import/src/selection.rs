@@ -3,20 +3,27 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A condition on operations: `tag:NAME`, `path:GLOB` or `method:NAME`.
+/// A condition on operations: `tag:NAME`, `path:GLOB`, `path:METHOD GLOB`, `method:NAME` or `operation:GLOB`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OperationFilter {
     /// Operations with a tag, in any case.
     Tag(String),
-    /// Operations whose path matches: `*` is one segment or a part of it, `**` any number of them.
-    Path(String),
+    /// Operations whose path matches, with a method if one is named.
+    Path {
+        /// The method, in any case.
+        method: Option<String>,
+        /// `*` is one segment or a part of it, `**` any number of them.
+        glob: String,
+    },
     /// Operations with a method, in any case.
     Method(String),
+    /// Operations whose `operationId` matches: `*` is any text.
+    Operation(String),
 }
 
 /// Error: a text that is no condition on operations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("write `tag:NAME`, `path:GLOB` or `method:NAME`")]
+#[error("write `tag:NAME`, `path:GLOB`, `path:METHOD GLOB`, `method:NAME` or `operation:GLOB`")]
 pub struct OperationFilterError;
 
 impl FromStr for OperationFilter {
@@ -26,8 +33,9 @@ impl FromStr for OperationFilter {
         match text.split_once(':') {
             Some((_, "")) | None => Err(OperationFilterError),
             Some(("tag", name)) => Ok(Self::Tag(name.to_owned())),
-            Some(("path", glob)) => Ok(Self::Path(glob.to_owned())),
+            Some(("path", glob)) => Self::path(glob),
             Some(("method", name)) => Ok(Self::Method(name.to_owned())),
+            Some(("operation", glob)) => Ok(Self::Operation(glob.to_owned())),
             Some(_) => Err(OperationFilterError),
         }
     }
@@ -37,8 +45,13 @@ impl fmt::Display for OperationFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tag(name) => write!(f, "tag:{name}"),
-            Self::Path(glob) => write!(f, "path:{glob}"),
+            Self::Path { method: None, glob } => write!(f, "path:{glob}"),
+            Self::Path {
+                method: Some(method),
+                glob,
+            } => write!(f, "path:{method} {glob}"),
             Self::Method(name) => write!(f, "method:{name}"),
+            Self::Operation(glob) => write!(f, "operation:{glob}"),
         }
     }
 }
@@ -59,17 +72,42 @@ pub(crate) struct Selectable<'o> {
     pub(crate) tags: &'o [&'o str],
     pub(crate) path: &'o str,
     pub(crate) method: &'o str,
+    /// The `operationId`; empty without one.
+    pub(crate) id: &'o str,
 }
 
 impl OperationFilter {
+    /// Parses `GLOB` or `METHOD GLOB`. A path may contain spaces, so only a word of letters is a method.
+    fn path(text: &str) -> Result<Self, OperationFilterError> {
+        let (method, glob) = match text.split_once(' ') {
+            Some((word, glob)) if word.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
+                (Some(word.to_owned()), glob.trim_start())
+            }
+            Some(_) | None => (None, text),
+        };
+        if glob.is_empty() || method.as_deref() == Some("") {
+            return Err(OperationFilterError);
+        }
+        Ok(Self::Path {
+            method,
+            glob: glob.to_owned(),
+        })
+    }
+
     fn meets(&self, operation: &Selectable<'_>) -> bool {
         match self {
             Self::Tag(name) => operation
                 .tags
                 .iter()
                 .any(|tag| tag.eq_ignore_ascii_case(name)),
-            Self::Path(glob) => matches_path(glob, operation.path),
+            Self::Path { method, glob } => {
+                let has_method = method
+                    .as_ref()
+                    .is_none_or(|name| operation.method.eq_ignore_ascii_case(name));
+                has_method && matches_path(glob, operation.path)
+            }
             Self::Method(name) => operation.method.eq_ignore_ascii_case(name),
+            Self::Operation(glob) => !operation.id.is_empty() && matches_segment(glob, operation.id),
         }
     }
 
@@ -131,7 +169,7 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|segment| !segment.is_empty())
 }
 
-/// Whether a segment has the parts of a glob around its stars, in order.
+/// Whether a segment or an id has the parts of a glob around its stars, in order.
 fn matches_segment(glob: &str, segment: &str) -> bool {
     let Some((first, rest)) = glob.split_once('*') else {
         return glob == segment;
@@ -190,6 +228,7 @@ mod tests {
             tags: &["Pets"],
             path: "/pets/{id}",
             method: "get",
+            id: "pets/get-by-id",
         };
         for (include, exclude, expected) in [
             (&[][..], &[][..], true),
@@ -198,6 +237,18 @@ mod tests {
             (&["tag:pets", "method:POST"], &[], false),
             (&["tag:pets", "method:POST", "method:GET"], &[], true),
             (&["path:/pets/**"], &["tag:pets"], false),
+            (&["path:GET /pets/{id}"], &[], true),
+            (&["path:get /pets/**"], &[], true),
+            (&["path:DELETE /pets/{id}"], &[], false),
+            (&["path:DELETE /pets/{id}", "path:/pets/*"], &[], true),
+            (&["path:/pets/{id}"], &["path:GET /pets/{id}"], false),
+            (&["path:/pets/{id}"], &["path:DELETE /pets/{id}"], true),
+            (&["operation:pets/get-by-id"], &[], true),
+            (&["operation:*get*"], &[], true),
+            (&["operation:pets/get"], &[], false),
+            (&["operation:pets/get", "operation:pets/*"], &[], true),
+            (&["operation:pets/*", "method:POST"], &[], false),
+            (&[], &["operation:pets/*"], false),
         ] {
             let admits = selection(include, exclude).admits(&operation);
             assert_eq!(admits, expected, "{include:?} {exclude:?}");
@@ -205,8 +256,41 @@ mod tests {
     }
 
     #[test]
+    fn an_operation_without_an_id_meets_no_condition_on_ids() {
+        let operation = Selectable {
+            tags: &[],
+            path: "/pets",
+            method: "get",
+            id: "",
+        };
+        assert!(!selection(&["operation:*"], &[]).admits(&operation));
+        assert!(selection(&[], &["operation:*"]).admits(&operation));
+    }
+
+    #[test]
+    fn a_condition_is_written_as_it_was_read() {
+        for text in [
+            "tag:pets",
+            "path:/a b/{c}",
+            "path:GET /pets/{id}",
+            "method:GET",
+            "operation:pets/*",
+        ] {
+            let filter: OperationFilter = text.parse().unwrap();
+            assert_eq!(filter.to_string(), text);
+        }
+    }
+
+    #[test]
     fn other_conditions_are_refused() {
-        for text in ["pets", "tag:", "host:a"] {
+        for text in [
+            "pets",
+            "tag:",
+            "host:a",
+            "operation:",
+            "path:GET ",
+            "path: /a",
+        ] {
             assert_eq!(text.parse::<OperationFilter>(), Err(OperationFilterError));
         }
     }

@@ -57,7 +57,7 @@ pub(crate) struct OpenApiImport {
     /// The package's directory; its name becomes the package's name.
     #[arg(long, value_name = "DIR")]
     package: PathBuf,
-    /// Only operations that match: tag:NAME, path:GLOB or method:NAME; repeatable.
+    /// Only operations that match: tag:NAME, path:GLOB, "path:METHOD GLOB", method:NAME or operation:GLOB; repeatable.
     #[arg(long, value_name = "FILTER")]
     include: Vec<OperationFilter>,
     /// No operations that match.

@@ -574,3 +574,31 @@ fn a_part_of_the_operations_can_be_selected() {
         (&["GET /pets".to_owned()][..], 0)
     );
 }
+
+#[test]
+fn one_operation_of_a_path_can_be_selected() {
+    let document = with_path(
+        "/pets/{id}",
+        &json!({
+            "get": {"operationId": "pets/get"}, "put": {"operationId": "pets/replace"},
+            "delete": {"operationId": "pets/delete"},
+        }),
+    );
+    for (include, expected) in [
+        ("path:/pets/{id}", 3),
+        ("path:GET /pets/{id}", 1),
+        ("operation:pets/get", 1),
+        ("operation:pets/*", 3),
+        ("operation:pets", 0),
+    ] {
+        let options = ReadOptions {
+            selection: Selection {
+                include: vec![include.parse().unwrap()],
+                exclude: Vec::new(),
+            },
+            ..ReadOptions::default()
+        };
+        let api = read_text(&document.to_string(), &options);
+        assert_eq!(api.operations.len(), expected, "{include}");
+    }
+}
