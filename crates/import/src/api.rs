@@ -26,6 +26,8 @@ pub struct Api {
     pub left_out_count: usize,
     /// Credentials that the operations need, by the name of the variable that holds each.
     pub credentials: BTreeMap<String, Credential>,
+    /// Credentials that the document describes and no operation needs, by the name of the variable.
+    pub unused_credentials: BTreeMap<String, Credential>,
     /// Variables of servers with the values that are used.
     pub server_variables: BTreeMap<String, String>,
     /// Descriptions of tags, by their authors.
@@ -151,7 +153,7 @@ pub struct Body {
 /// A credential that operations need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {
-    /// Name of the scheme in the document.
+    /// Name of the scheme in the document; empty if the document describes none.
     pub scheme: String,
     /// The value that the variable has to hold.
     pub expected: String,

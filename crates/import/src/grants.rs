@@ -93,11 +93,14 @@ fn credentials(api: &Api, listed: &[&Operation], page: &mut String) {
             Some(name) => format!(" from the credential {}", code(name)),
             None => String::new(),
         };
+        let scheme = match credential.scheme.as_str() {
+            "" => String::new(),
+            scheme => format!(" for the scheme {}", code(scheme)),
+        };
         Some(format!(
-            "{}{from}: {} for the scheme {}, in {sent}, by {count} tools",
+            "{}{from}: {}{scheme}, in {sent}, by {count} tools",
             code(variable),
-            credential.expected,
-            code(&credential.scheme)
+            credential.expected
         ))
     });
     let described: Vec<String> = described.collect();

@@ -2,7 +2,7 @@
 //!
 //! - [`documents`]: the documents of an import and the references between them; the caller loads them.
 //! - [`openapi`]: reads OpenAPI 3.0 and 3.1 and Swagger 2.0 into [`api`], the operations of an API. [`selection`]
-//!   chooses among them.
+//!   chooses among them, and [`credential_choice`] the credentials that they send.
 //! - [`package`]: makes the files of packages from the operations; [`grants`]: the page of what a package grants.
 //! - [`merge`]: imports again into files that people may have edited.
 //! - [`mcp`]: reads the servers of MCP clients.
@@ -15,6 +15,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod api;
+pub mod credential_choice;
 pub mod documents;
 pub mod grants;
 pub mod mcp;

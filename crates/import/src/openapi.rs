@@ -104,6 +104,7 @@ pub fn read(documents: &DocumentSet, options: &ReadOptions) -> Result<Api, OpenA
         left_out: Vec::new(),
         left_out_count: 0,
         credentials: BTreeMap::new(),
+        unused_credentials: BTreeMap::new(),
         server_variables: BTreeMap::new(),
         tags: tags(root),
         notes: Vec::new(),
@@ -117,10 +118,10 @@ pub fn read(documents: &DocumentSet, options: &ReadOptions) -> Result<Api, OpenA
     let operations = api.operations.iter();
     let used: BTreeSet<&String> = operations.flat_map(|one| &one.credentials).collect();
     let credentials = schemes.credentials();
-    let credentials = credentials.filter(|(variable, _)| used.contains(variable));
-    api.credentials = credentials
-        .map(|(variable, credential)| (variable.clone(), credential.clone()))
-        .collect();
+    let credentials =
+        credentials.map(|(variable, credential)| (variable.clone(), credential.clone()));
+    (api.credentials, api.unused_credentials) =
+        credentials.partition(|(variable, _)| used.contains(variable));
     api.server_variables = servers.used_variables();
     api.notes = servers.notes();
     Ok(api)

@@ -72,6 +72,15 @@ pub(crate) fn snake(name: &str, most: usize) -> String {
     joined.trim_end_matches('_').to_owned()
 }
 
+/// Returns the name of an environment variable, made of words: `PETS_API_KEY`.
+pub(crate) fn variable_name(words: &str, most: usize) -> String {
+    let mut name = snake(words, most).to_ascii_uppercase();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.insert_str(0, "API_");
+    }
+    name
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

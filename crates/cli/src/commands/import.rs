@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{Label, PackageName};
+use charter_contract::ids::PackageName;
 use charter_engine::DryRun;
 use charter_import::api::{Api, Operation};
+use charter_import::credential_choice::{self, CredentialChoice};
 use charter_import::grants;
 use charter_import::merge::{FileChange, Merged, merge};
 use charter_import::openapi::{self, ReadOptions};
@@ -78,10 +79,10 @@ pub(crate) struct OpenApiImport {
     #[arg(long = "try")]
     is_tried: bool,
 
-    /// The credential of the configuration that has the value of a variable, in place of `tools.environment`;
-    /// repeatable.
-    #[arg(long, value_name = "VARIABLE=NAME", value_parser = variable)]
-    credential: Vec<(String, String)>,
+    /// The credential of the configuration that all tools send, or that has the value of one variable, in place of
+    /// `tools.environment`; repeatable.
+    #[arg(long, value_name = "NAME|VARIABLE=NAME")]
+    credential: Vec<CredentialChoice>,
 
     /// Show what would happen, and write nothing.
     #[arg(long)]
@@ -130,7 +131,8 @@ async fn import_openapi(
     if api.operations.is_empty() {
         return Err(nothing_imported(&api).into());
     }
-    name_credentials(&mut api, &command.credential)?;
+    credential_choice::choose(&mut api, &options.prefix, &command.credential)
+        .map_err(|error| ReportedFailure::new(ErrorCode::InvalidRequest, error.to_string()))?;
     let source = documents.root_location().to_string();
     let page = |package: &str, pointers: &[String]| grants::page(&api, &source, package, pointers);
     let packages = generate(&api, name.as_str(), page);
@@ -151,22 +153,6 @@ async fn import_openapi(
     })?;
     let is_right = tried.iter().all(|question| question.is_right);
     Ok(if is_right { EXIT_OK } else { EXIT_NEGATIVE })
-}
-
-/// Notes which credentials of the configuration have the values of variables.
-fn name_credentials(api: &mut Api, named: &[(String, String)]) -> anyhow::Result<()> {
-    for (variable, name) in named {
-        let name = Label::parse(name).with_context(|| format!("--credential {variable}={name}"))?;
-        let known: Vec<&str> = api.credentials.keys().map(String::as_str).collect();
-        let known = known.join(", ");
-        let Some(credential) = api.credentials.get_mut(variable) else {
-            let message =
-                format!("no operation needs the variable `{variable}`; they need: {known}");
-            return Err(ReportedFailure::new(ErrorCode::InvalidRequest, message).into());
-        };
-        credential.named = Some(name.to_string());
-    }
-    Ok(())
 }
 
 /// The name of a package: that of its directory.

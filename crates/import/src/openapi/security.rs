@@ -8,7 +8,7 @@ use charter_contract::bounds::TOOL_CREDENTIALS;
 use super::Dialect;
 use crate::api::{Credential, CredentialUse};
 use crate::documents::{DocumentSet, Part};
-use crate::text::{shortened, snake};
+use crate::text::{shortened, variable_name};
 
 /// Longest name of a variable, in bytes.
 const MAX_VARIABLE: usize = 100;
@@ -132,11 +132,7 @@ struct VariableNames {
 impl VariableNames {
     /// Returns the name of a scheme's variable, which no other scheme has.
     fn free(&mut self, prefix: &str, scheme: &str) -> String {
-        let name = snake(&format!("{prefix} {scheme}"), MAX_VARIABLE);
-        let mut base = name.to_ascii_uppercase();
-        if !base.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            base.insert_str(0, "API_");
-        }
+        let base = variable_name(&format!("{prefix} {scheme}"), MAX_VARIABLE);
         if !self.taken.contains(&base) {
             return base;
         }

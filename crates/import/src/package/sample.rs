@@ -56,6 +56,7 @@ pub(crate) fn api(operations: Vec<Operation>) -> Api {
         left_out: Vec::new(),
         left_out_count: 0,
         credentials: BTreeMap::new(),
+        unused_credentials: BTreeMap::new(),
         server_variables: BTreeMap::new(),
         tags: BTreeMap::new(),
         notes: Vec::new(),
