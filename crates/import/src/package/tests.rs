@@ -110,6 +110,18 @@ fn an_operation_becomes_a_tool_with_a_placeholder_for_each_argument() {
 }
 
 #[test]
+fn puts_and_deletes_are_idempotent() {
+    let methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    let operations = methods.map(|method| operation(method, "/pets", Some(&format!("{method} pets"))));
+    let package = generated(&api(operations.to_vec()));
+    let idempotent = methods.map(|method| {
+        let path = format!("tools/{}_pets.yaml", method.to_ascii_lowercase());
+        read(&package, &path)["idempotent"] == true
+    });
+    assert_eq!(idempotent, [false, false, true, false, true]);
+}
+
+#[test]
 fn reads_become_skills_and_writes_become_playbooks() {
     let package = generated(&api(pets()));
     let paths: Vec<&str> = package.files.keys().map(String::as_str).collect();

@@ -1,6 +1,6 @@
 //! The tool of an operation.
 
-use charter_contract::catalogue::tool::BodyFormat;
+use charter_contract::catalogue::tool::{BodyFormat, HttpMethod};
 use charter_contract::foreign_schema::ForeignSchema;
 use serde_json::{Map, Value, json};
 
@@ -37,6 +37,9 @@ pub(super) fn tool(api: &Api, ids: &PackageIds, named: &NamedOperation<'_>) -> V
     }
     document["execution_target"] = "server".into();
     document["language"] = "http".into();
+    if is_idempotent(operation.method) {
+        document["idempotent"] = true.into();
+    }
     document["implementation"] = implementation(api, operation);
     let (named, granted): (Vec<&String>, Vec<&String>) = operation
         .credentials
@@ -54,6 +57,11 @@ pub(super) fn tool(api: &Api, ids: &PackageIds, named: &NamedOperation<'_>) -> V
     document["egress"] = json!([operation.host]);
     document["timeout_ms"] = TIMEOUT_MS.into();
     document
+}
+
+/// Whether repeating a write has the effect of one (RFC 9110, section 9.2.2).
+fn is_idempotent(method: HttpMethod) -> bool {
+    matches!(method, HttpMethod::Put | HttpMethod::Delete)
 }
 
 /// Returns the name of the credential of the configuration that a variable holds.
