@@ -165,7 +165,9 @@ pub(super) fn restrictions(
     {
         written.insert("multipleOf".to_owned(), step.clone());
     }
-    if part.is_true("uniqueItems") {
+    // Some generators write it for every parameter.
+    let types = without_null(written);
+    if part.is_true("uniqueItems") && (types.is_empty() || types.contains(&"array")) {
         written.insert("uniqueItems".to_owned(), true.into());
     }
     let pattern = part.text("pattern");

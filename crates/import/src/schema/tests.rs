@@ -47,6 +47,14 @@ fn openapi_3_0_and_swagger_2_0_become_2020_12() {
             json!({"nullable": true, "allOf": [{"type": "string", "format": "date"}]}),
             json!({"type": ["string", "null"], "format": "date"}),
         ),
+        (
+            json!({"type": "string", "uniqueItems": true}),
+            json!({"type": "string"}),
+        ),
+        (
+            json!({"type": "array", "nullable": true, "uniqueItems": true}),
+            json!({"type": ["array", "null"], "uniqueItems": true}),
+        ),
         (json!({"const": "a"}), json!({"enum": ["a"]})),
         (json!(true), json!({})),
     ] {
