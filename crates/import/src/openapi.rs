@@ -35,6 +35,9 @@ const METHODS: [&str; 8] = [
     "get", "head", "post", "put", "patch", "delete", "options", "trace",
 ];
 
+/// The member of an operation in descriptions of Kubernetes that names what it does.
+const KUBERNETES_ACTION: &str = "x-kubernetes-action";
+
 /// Settings of reading.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
@@ -216,6 +219,12 @@ fn read_operation<'d>(
     if known >= IMPORT_OPERATIONS {
         return Err(format!(
             "the import has already {IMPORT_OPERATIONS} operations (IMPORT_OPERATIONS); select some by `--include`"
+        ));
+    }
+    let action = operation.text(KUBERNETES_ACTION);
+    if matches!(action, "watch" | "watchlist") {
+        return Err(format!(
+            "its answer would not end (`{KUBERNETES_ACTION}: {action}`)"
         ));
     }
     let Some(method) = method_of(name) else {

@@ -6,9 +6,9 @@ use charter_contract::bounds::PARAMETERS;
 use charter_contract::http_header::is_of_client;
 use serde_json::{Map, Value, json};
 
-use super::Dialect;
 use super::reader::OperationReader;
 use super::security::is_token;
+use super::{Dialect, KUBERNETES_ACTION};
 use crate::api::{Argument, ArgumentLocation};
 use crate::documents::Part;
 use crate::schema::{Direction, value_types};
@@ -16,6 +16,8 @@ use crate::text::shortened;
 
 /// Headers that a request has in any case; OpenAPI ignores parameters of these names.
 const OWN_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
+/// Parameters of Kubernetes that let an answer never end.
+const STREAMING: [&str; 2] = ["watch", "follow"];
 /// Longest name of an argument, in bytes.
 const MAX_NAME: usize = 100;
 /// Longest description of an argument, in characters.
@@ -119,6 +121,7 @@ pub(super) fn add_parameters<'d>(
     if parameters.len() > PARAMETERS {
         return Err(too_many(parameters.len()));
     }
+    let may_stream = operation.member(KUBERNETES_ACTION).is_some();
     let mut placed = path_parameters(path)?;
     let mut ordered: Vec<(usize, Part<'d>)> = parameters.into_values().collect();
     ordered.sort_by_key(|(order, _)| *order);
@@ -131,6 +134,9 @@ pub(super) fn add_parameters<'d>(
                     list.add(argument(parameter, ArgumentLocation::Path, schema));
                 }
             }
+            "query" if may_stream && is_streaming(reader, parameter) => list.note(format!(
+                "the parameter `{name}` is left out: the answer would not end"
+            )),
             "query" if !name.is_empty() => add_query(reader, parameter, list)?,
             "header" => add_header(reader, parameter, list)?,
             "cookie" => add_cookie(reader, parameter, list)?,
@@ -244,6 +250,16 @@ fn scalar(schema: Map<String, Value>) -> Map<String, Value> {
         return with_hint(schema_of_text(), &schema, "");
     }
     schema
+}
+
+/// Whether a parameter of Kubernetes asks for an answer that does not end.
+fn is_streaming(reader: &OperationReader<'_, '_>, parameter: Part<'_>) -> bool {
+    let declared = match reader.dialect {
+        Dialect::Swagger2 => Some(parameter),
+        Dialect::OpenApi3 => parameter.member("schema"),
+    };
+    STREAMING.contains(&parameter.text("name"))
+        && declared.is_some_and(|declared| declared.text("type") == "boolean")
 }
 
 fn add_query<'d>(

@@ -602,3 +602,48 @@ fn one_operation_of_a_path_can_be_selected() {
         assert_eq!(api.operations.len(), expected, "{include}");
     }
 }
+
+#[test]
+fn streams_of_kubernetes_are_left_out() {
+    let query = |name: &str, kind: &str| {
+        json!({"name": name, "in": "query", "type": kind, "uniqueItems": true})
+    };
+    let mut document = json!({
+        "swagger": "2.0", "info": {"title": "Pods", "version": "1"}, "host": "api.example",
+        "parameters": {"watch": query("watch", "boolean")},
+        "paths": {
+            "/pods": {
+                "get": {"operationId": "listPods", "x-kubernetes-action": "list"},
+                "parameters": [query("limit", "integer"), {"$ref": "#/parameters/watch"}],
+            },
+            "/pods/{name}/log": {"get": {
+                "operationId": "readLog", "x-kubernetes-action": "get",
+                "parameters": [query("follow", "boolean"), query("container", "string")],
+            }},
+            "/watch/pods": {"get": {"operationId": "watchPods", "x-kubernetes-action": "watchlist"}},
+        },
+    });
+    let names = |document: &Value| -> Vec<Vec<String>> {
+        let operations = read_value(document).operations.into_iter();
+        let names = operations.map(|operation| {
+            let arguments = operation.arguments.into_iter();
+            arguments.map(|argument| argument.name).collect()
+        });
+        names.collect()
+    };
+    assert_eq!(names(&document), [vec!["limit"], vec!["container", "name"]]);
+    let api = read_value(&document);
+    assert_eq!(
+        api.operations[0].notes,
+        ["the parameter `watch` is left out: the answer would not end"]
+    );
+    assert_eq!(api.left_out_count, 1);
+    assert_eq!(
+        api.left_out[0].reason,
+        "its answer would not end (`x-kubernetes-action: watchlist`)"
+    );
+    // Another API may have a parameter of this name.
+    let log = &mut document["paths"]["/pods/{name}/log"]["get"];
+    log.as_object_mut().unwrap().remove("x-kubernetes-action");
+    assert_eq!(names(&document)[1], ["follow", "container", "name"]);
+}

@@ -112,7 +112,10 @@ fn an_operation_becomes_a_tool_with_a_placeholder_for_each_argument() {
 #[test]
 fn puts_and_deletes_are_idempotent() {
     let methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-    let operations = methods.map(|method| operation(method, "/pets", Some(&format!("{method} pets"))));
+    let operations = methods.map(|method| {
+        let id = format!("{method} pets");
+        operation(method, "/pets", Some(&id))
+    });
     let package = generated(&api(operations.to_vec()));
     let idempotent = methods.map(|method| {
         let path = format!("tools/{}_pets.yaml", method.to_ascii_lowercase());
