@@ -102,8 +102,8 @@ fn duplicates(package: &Package) -> Vec<Problem> {
     problems
 }
 
-/// Warns about skills that no caller can reach, findings that trigger no playbook, and arguments that policies do not
-/// see.
+/// Warns about skills that no caller can reach, findings that trigger no playbook, and arguments that the policies over
+/// a tool do not see.
 fn left_aside(document: &WithLocation<Document>, after: &View) -> Vec<Problem> {
     let place = &document.place;
     match &document.value {
@@ -113,7 +113,7 @@ fn left_aside(document: &WithLocation<Document>, after: &View) -> Vec<Problem> {
             warnings
         }
         Document::Agent(agent) => tiers::unreached_of(place, agent, after),
-        Document::Tool(tool) => tools::opaque(place, tool).into_iter().collect(),
+        Document::Tool(tool) => tools::opaque(place, tool, after).into_iter().collect(),
         Document::Playbook(_)
         | Document::Guardrail(_)
         | Document::Policy(_)

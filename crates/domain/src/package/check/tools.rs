@@ -3,13 +3,26 @@
 use charter_contract::catalogue::tool::Tool;
 
 use super::super::{Problem, SourceLocation};
+use crate::catalogue::View;
 
 /// The maximum number of arguments that a warning names.
 const MOST_NAMED: usize = 10;
 
-/// Returns a warning for a tool with arguments whose values have no type in Cedar. A list of parameters has none.
-pub(super) fn opaque(place: &SourceLocation, tool: &Tool) -> Option<Problem> {
+/// The word by which the Cedar text of a policy reads arguments.
+const PARAMETERS: &str = "parameters";
+
+/// Returns a warning for a tool with arguments whose values have no type in Cedar, if a policy over the tool reads
+/// arguments. A list of parameters has none.
+pub(super) fn opaque(place: &SourceLocation, tool: &Tool, after: &View) -> Option<Problem> {
     let message = unseen(tool)?;
+    let policies = after.policies_over(tool.tool_id.as_ref());
+    let mut texts = policies
+        .iter()
+        .flatten()
+        .filter_map(|entry| entry.document.cedar.as_ref());
+    if !texts.any(|text| text.as_str().contains(PARAMETERS)) {
+        return None;
+    }
     Some(Problem::at(place, "/input_schema", "policy", message).warning())
 }
 

@@ -92,3 +92,44 @@ fn b000_20_a_trigger_that_leads_nowhere_is_warned_about() {
     let broken = format!("{PLAYBOOK}parameters_from_findings: '.[ | x'\n");
     assert!(warned(&[("playbooks/mend.yaml", &broken)]).is_some());
 }
+
+const MIXED: &str = r"
+tool_id: demo.list
+name: list
+provider: demo
+tool_class: readonly
+domain: security
+description: Lists things.
+language: python
+input_schema: {properties: {region: {type: string}, title: {type: [string, integer]}}}
+implementation: {type: script, path: scripts/list.py}
+";
+
+/// A tool that no policy reads the arguments of has no warning about them, as after an import.
+#[test]
+fn opaque_arguments_are_warned_about_where_a_policy_reads_arguments() {
+    let policy = |condition: &str| {
+        format!(
+            "policy_id: demo.p\ntitle: t\ngoverns: [demo.*]\ncedar: |\n  \
+             @id(\"one\") permit (principal, action, resource) when {{ {condition} }};\n"
+        )
+    };
+    let warned = |policy: Option<String>| {
+        let mut changes = vec![("tools/list.yaml", MIXED)];
+        changes.extend(policy.as_deref().map(|text| ("policies/p.yaml", text)));
+        problems(&changes)
+    };
+    assert_eq!(warned(None), Vec::<String>::new());
+    assert_eq!(
+        warned(Some(policy("resource.id == \"demo.list\""))),
+        Vec::<String>::new()
+    );
+    let reading = policy("context.parameters has region && context.parameters.region == \"a\"");
+    let found = warned(Some(reading));
+    let [warning] = found.as_slice() else {
+        panic!("{found:#?}");
+    };
+    let message = "policies cannot look into `title`: the values have several types";
+    assert!(warning.starts_with("tools/list.yaml:"), "{warning}");
+    assert!(warning.ends_with(message), "{warning}");
+}
