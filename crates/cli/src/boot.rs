@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::TenantId;
+use charter_contract::ids::{Label, TenantId};
 use charter_contract::text::HttpsUrl;
 use charter_domain::clock::SystemClock;
 use charter_effects::channel::Channels;
@@ -38,14 +38,14 @@ use charter_embed::{
 };
 use charter_engine::{
     Caller, ClientTools, CodeAgent, ConsoleSessionSettings, Engine, LensSettings, MemorySettings,
-    Ports, Providers, RandomIds, Settings, SkillVectors, ToolGrants,
+    Ports, Providers, RandomIds, Settings, SkillVectors, ToolGrants, ToolServer,
 };
 use charter_search::embed::Embedder;
 use charter_server::{Access, ApiKey, AppState};
 use charter_store::SharedStore;
 use charter_store::skill_index::SkillIndex;
 
-use crate::config::{ClientToolsConfig, Config, ModelKind};
+use crate::config::{ClientToolsConfig, Config, ModelKind, ToolServerConfig};
 use crate::evidence_key;
 use crate::failure::ReportedFailure;
 use crate::sandbox_process::{extract, filter, keep, render};
@@ -393,6 +393,7 @@ fn authorization_servers() -> anyhow::Result<Arc<dyn AuthorizationServers>> {
 pub(crate) fn grants(config: &Config) -> anyhow::Result<ToolGrants> {
     let named = config.tools.environment.iter();
     Ok(ToolGrants {
+        servers: servers(&config.tools.servers, "tools.servers")?,
         builtin: Arc::new(builtin::grants(
             config,
             &config.tools.builtin,
@@ -419,9 +420,27 @@ fn tenant_grants(config: &Config) -> anyhow::Result<BTreeMap<TenantId, ToolGrant
             Some(builtin) => Arc::new(builtin::grants(config, builtin, &at)?),
             None => Arc::clone(&shared.builtin),
         };
-        Ok((tenant.clone(), ToolGrants { builtin, ..granted }))
+        let servers = match &own.servers {
+            Some(named) => servers(named, &format!("tools.tenants.{tenant}.servers"))?,
+            None => shared.servers.clone(),
+        };
+        let granted = ToolGrants {
+            servers,
+            builtin,
+            ..granted
+        };
+        Ok((tenant.clone(), granted))
     });
     tenants.collect()
+}
+
+/// The addresses of servers; `at` is the setting that names them.
+fn servers(named: &BTreeMap<Label, ToolServerConfig>, at: &str) -> anyhow::Result<Vec<ToolServer>> {
+    let servers = named.iter().map(|(name, server)| {
+        let server = ToolServer::new(&server.url, &server.address);
+        server.with_context(|| format!("{at}.{name}"))
+    });
+    servers.collect()
 }
 
 /// Grants of variables, by the names that tools request and those of the server, and of hosts.
@@ -442,6 +461,7 @@ fn granted<'n>(
         environment,
         egress: egress.to_vec(),
         readable,
+        servers: Vec::new(),
         builtin: Arc::default(),
     }
 }

@@ -26,7 +26,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use charter_contract::ids::TenantId;
+use charter_contract::ids::{Label, TenantId};
 use charter_embed::fetch::MODEL_DIRECTORY;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -232,6 +232,8 @@ pub(crate) struct ToolsConfig {
     pub(crate) plain: Vec<String>,
     /// Hosts that tools with network access may reach in addition to their own lists, e.g. `127.0.0.1:5005`.
     pub(crate) egress: Vec<String>,
+    /// Addresses in place of those that packages name in the URLs of HTTP tools, by a name of the operator's.
+    pub(crate) servers: BTreeMap<Label, ToolServerConfig>,
     /// Whether to run scripts on a kernel that cannot confine their access to files.
     pub(crate) require_confinement: bool,
     /// Concurrent tool calls.
@@ -242,7 +244,7 @@ pub(crate) struct ToolsConfig {
     pub(crate) executor_lease_ms: u64,
     /// Grants of the built-in tools, for every tenant; nothing by default.
     pub(crate) builtin: BuiltinConfig,
-    /// Grants of tenants, in place of `environment`, `egress` and `builtin`.
+    /// Grants of tenants, in place of `environment`, `egress`, `servers` and `builtin`.
     pub(crate) tenants: BTreeMap<TenantId, TenantToolsConfig>,
 }
 
@@ -255,8 +257,20 @@ pub(crate) struct TenantToolsConfig {
     pub(crate) environment: Option<BTreeMap<String, String>>,
     /// Hosts that its tools with network access may reach in addition to their own lists.
     pub(crate) egress: Option<Vec<String>>,
+    /// Addresses in place of those that packages name in the URLs of its HTTP tools.
+    pub(crate) servers: Option<BTreeMap<Label, ToolServerConfig>>,
     /// Grants of the built-in tools.
     pub(crate) builtin: Option<BuiltinConfig>,
+}
+
+/// The address of a server, in place of the one that packages name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ToolServerConfig {
+    /// The beginning of the URLs of HTTP tools, as their documents write it, e.g. `https://api.github.com`.
+    pub(crate) url: String,
+    /// The address in its place, e.g. `https://git.example.com/api/v3`. Tools may reach its host.
+    pub(crate) address: String,
 }
 
 /// Where tools whose `execution_target` is `client` run.
@@ -477,6 +491,7 @@ impl Default for ToolsConfig {
             environment: Vec::new(),
             plain: NOT_SECRET.map(str::to_owned).to_vec(),
             egress: Vec::new(),
+            servers: BTreeMap::new(),
             require_confinement: true,
             concurrency: 16,
             client_tools: ClientToolsConfig::Here,

@@ -15,6 +15,7 @@ pub(crate) mod moments;
 pub(crate) mod notifications;
 pub(crate) mod peers;
 pub(crate) mod questions;
+pub(crate) mod servers;
 pub(crate) mod settings;
 pub(crate) mod telemetry;
 pub(crate) mod vault;

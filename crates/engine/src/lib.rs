@@ -101,6 +101,7 @@ pub use ground::ids::{IdSource, RandomIds};
 pub use ground::notifications::{
     ChannelSettings, NotificationSettings, SlackPeople, SlackPerson, TenantNotifications,
 };
+pub use ground::servers::{ToolServer, ToolServerError};
 pub use ground::settings::{
     ApproverGroup, Approvers, ClientTools, ConsoleSessionSettings, LensSettings, MemorySettings,
     Pins, ProcessRole, Quota, Quotas, Settings, SkillVectors, TenantPins,

@@ -145,3 +145,35 @@ fn a_trial_asks_three_questions_of_the_import() {
         assert_eq!(api.next().0, "GET");
     }
 }
+
+/// The operator names another address for the server of the document: here one on this machine, which the tools may
+/// reach by it.
+#[test]
+fn a_server_of_the_configuration_replaces_that_of_the_document() {
+    let api = NotesApi::start(None);
+    let address = format!("http://127.0.0.1:{}/", api.port);
+    let home = importing()
+        .with("CHARTER_TOOLS__EGRESS", "unused.example")
+        .with("CHARTER_TOOLS__SERVERS__NOTES__URL", "https://notes.example/v1")
+        .with("CHARTER_TOOLS__SERVERS__NOTES__ADDRESS", &address);
+    let package = home.path("notes");
+    let document = api.document();
+    let arguments = [
+        "import",
+        "openapi",
+        &document,
+        "--package",
+        package.to_str().unwrap(),
+        "--base-url",
+        "https://notes.example/v1",
+        "--try",
+        "--output",
+        "json",
+    ];
+    let tried = home.run(&arguments).json(0);
+    assert_eq!(tried["hosts"], json!(["notes.example"]));
+    for one in tried["tried"].as_array().unwrap() {
+        assert_eq!(one["right"], true, "{one:#}");
+        assert_eq!(api.next().0, "GET");
+    }
+}

@@ -10,6 +10,8 @@ use charter_contract::ids::TenantId;
 use charter_contract::text::Text;
 use charter_effects::{BuiltinGrants, HostPattern, HostPatternError};
 
+use super::servers::ToolServer;
+
 /// The operator's grants to tools. A tool gets a resource only if it requests it and it is granted here.
 #[derive(Debug, Clone, Default)]
 pub struct ToolGrants {
@@ -19,6 +21,8 @@ pub struct ToolGrants {
     pub egress: Vec<String>,
     /// Files that a tool with the named variable may read, e.g. `AWS_PROFILE` and `~/.aws`.
     pub readable: BTreeMap<String, Vec<PathBuf>>,
+    /// Addresses in place of those that packages name in the URLs of HTTP tools.
+    pub servers: Vec<ToolServer>,
     /// Resources of the built-in tools, for every tenant.
     pub builtin: Arc<BuiltinGrants>,
 }
@@ -86,6 +90,14 @@ impl ToolGrants {
         files.flatten().cloned().collect()
     }
 
+    /// Returns the URL with the address of the server that the operator names for it, and the server. Of several that
+    /// fit, the one for the longest beginning counts.
+    pub(crate) fn server(&self, url: &str) -> Option<(String, &ToolServer)> {
+        let servers = self.servers.iter();
+        let fitting = servers.filter_map(|server| Some((server.replaced(url)?, server)));
+        fitting.max_by_key(|(_, server)| server.length())
+    }
+
     /// Returns the tool's own hosts on the public internet, and the operator's hosts for every tool that has any: a
     /// package cannot open the server's private network.
     ///
@@ -129,5 +141,25 @@ mod tests {
             let granted = grants.for_tenant(&tenant).variables(&asked);
             assert_eq!(granted, [("TOKEN".to_owned(), value.to_owned())]);
         }
+    }
+
+    #[test]
+    fn the_server_for_the_longest_beginning_of_a_url_counts() {
+        let server = |url: &str, address: &str| ToolServer::new(url, address).unwrap();
+        let grants = ToolGrants {
+            servers: vec![
+                server("https://api.example/v1", "https://one.example"),
+                server("https://api.example", "https://all.example"),
+            ],
+            ..ToolGrants::default()
+        };
+        let replaced = |url: &str| Some(grants.server(url)?.0);
+        for (url, expected) in [
+            ("https://api.example/v1/pets", "https://one.example/pets"),
+            ("https://api.example/v12/pets", "https://all.example/v12/pets"),
+        ] {
+            assert_eq!(replaced(url).as_deref(), Some(expected));
+        }
+        assert_eq!(replaced("https://other.example/v1"), None);
     }
 }

@@ -12,14 +12,16 @@ use charter_contract::ids::TenantId;
 use charter_domain::run::{ErrorKind, StepFailure};
 use charter_domain::script::{PythonSource, python_returns};
 use charter_effects::{
-    BuiltinGrants, BuiltinTool, ClientCall, ClientGrants, DryRun, HttpTool, Limits, McpTool,
-    OutputBudget, PackageFiles, Repeat, ScriptTool, Target, ToolCall, ToolImplementation,
+    BuiltinGrants, BuiltinTool, ClientCall, ClientGrants, DryRun, HostPattern, HttpTool, Limits,
+    McpTool, OutputBudget, PackageFiles, Repeat, ScriptTool, Target, ToolCall, ToolImplementation,
 };
 use serde_json::{Value, json};
 
 use super::effect::{Prepared, failure};
 use super::tool_calls::ToolCallService;
+use crate::ground::grants::ToolGrants;
 use crate::ground::moments;
+use crate::ground::servers::ToolServer;
 use crate::identity::credentials::CallSecrets;
 
 impl Prepared {
@@ -36,12 +38,8 @@ impl Prepared {
         let mut environment = grants.variables(&document.environment);
         let readable = grants.files(&environment);
         environment.extend(secrets.variables);
-        let own = grants.hosts(&document.egress);
-        let egress = own.map_err(|fault| {
-            let cause = fault.source().map(ToString::to_string).unwrap_or_default();
-            let message = format!("{fault} of `{}`: {cause}", document.tool_id);
-            failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, message)
-        })?;
+        let server = server(document, grants);
+        let egress = egress(document, grants, server.as_ref().map(|(_, server)| *server))?;
         // A secret goes to the hosts that it is for, and a tool without network access gets none by it. The hosts of an
         // MCP server's tool are not those of its document.
         let is_of_server = matches!(document.implementation, Some(Implementation::Mcp { .. }));
@@ -61,6 +59,9 @@ impl Prepared {
         if let ToolImplementation::Mcp(tool) = &mut implementation {
             tool.link = calls.linked.link_of_effect(&idempotency_key);
         }
+        if let (ToolImplementation::Http(tool), Some((url, _))) = (&mut implementation, server) {
+            tool.url = url;
+        }
         Ok(ToolCall {
             tool_id: document.tool_id.clone(),
             implementation,
@@ -78,6 +79,33 @@ impl Prepared {
             room,
         })
     }
+}
+
+/// Returns the URL of an HTTP tool with the address that the operator names for its server, and the server.
+fn server<'g>(document: &Tool, grants: &'g ToolGrants) -> Option<(String, &'g ToolServer)> {
+    match &document.implementation {
+        Some(Implementation::Http { url, .. }) => grants.server(url.as_str()),
+        Some(_) | None => None,
+    }
+}
+
+/// Returns the hosts that a tool may reach by its document and the operator's grants.
+fn egress(
+    document: &Tool,
+    grants: &ToolGrants,
+    server: Option<&ToolServer>,
+) -> Result<Vec<HostPattern>, StepFailure> {
+    let own = grants.hosts(&document.egress);
+    let mut egress = own.map_err(|fault| {
+        let cause = fault.source().map(ToString::to_string).unwrap_or_default();
+        let message = format!("{fault} of `{}`: {cause}", document.tool_id);
+        failure(ErrorKind::SystemError, ErrorCode::InvalidDocument, message)
+    })?;
+    // The operator names the address, so it may be private. A tool without network access gets none by it.
+    if !egress.is_empty() {
+        egress.extend(server.map(|server| server.host().clone()));
+    }
+    Ok(egress)
 }
 
 /// Returns where a tool runs.
