@@ -2,12 +2,14 @@
 //! of one: an instruction can double, repeat or pad a text of any size. This therefore runs only in a process with
 //! bounded time and memory. Must not know how that process is created.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use charter_contract::bounds::{FILLED_TOGETHER, TEMPLATE_STEPS};
 use charter_contract::deeply::deeply;
 use charter_contract::filling::{FillBudget, FillBudgetExceeded};
-use minijinja::value::Serde;
+use minijinja::value::{Object, Serde};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -114,14 +116,22 @@ impl<'e> Compiled<'e> {
 impl Program<'_> {
     fn fill(&self, pass: &mut Pass<'_>, context: &minijinja::Value) -> Result<Value, RenderError> {
         let values = pass.values;
-        for name in &self.names {
-            if lookup(values, name).is_none() {
-                pass.lacks(name)?;
-            }
-        }
-        if pass.is_missing_some() {
+        let missing = self.names.iter().map(String::as_str);
+        let missing: Vec<&str> = missing
+            .filter(|name| lookup(values, name).is_none())
+            .collect();
+        if missing.is_empty() && pass.is_missing_some() {
             return Ok(Value::Null);
         }
+        let watched = Arc::new(WatchedValues {
+            values: context.clone(),
+            read: Mutex::default(),
+        });
+        let root = if missing.is_empty() {
+            context.clone()
+        } else {
+            minijinja::Value::from_dyn_object(Arc::clone(&watched))
+        };
         pass.filling.take_text(0)?;
         let mut written = BoundedOutput {
             text: Vec::new(),
@@ -130,15 +140,53 @@ impl Program<'_> {
         };
         let done = self
             .template
-            .render_captured_to(context.clone(), &mut written)
+            .render_captured_to(root, &mut written)
             .map(drop);
-        if let Some(over) = written.over {
+        let BoundedOutput { text, over, .. } = written;
+        if let Some(over) = over {
             return Err(over.into());
         }
+        // A program that stops at a name does not reach the others.
+        let stopped = done.is_err() && missing.iter().any(|name| watched.has_read(name));
+        for name in missing {
+            if stopped || watched.has_read(name) {
+                pass.lacks(name)?;
+            }
+        }
+        if pass.is_missing_some() {
+            return Ok(Value::Null);
+        }
         done.map_err(|error| RenderError::syntax(self.source, &error))?;
-        Ok(Value::String(
-            String::from_utf8_lossy(&written.text).into_owned(),
-        ))
+        Ok(Value::String(String::from_utf8_lossy(&text).into_owned()))
+    }
+}
+
+/// Values that remember which of them a program reads: a name in a branch that is not taken needs no value. Some filters
+/// turn an absent value into an empty text, so a result is no proof that all names have values.
+#[derive(Debug)]
+struct WatchedValues {
+    values: minijinja::Value,
+    read: Mutex<BTreeSet<String>>,
+}
+
+impl WatchedValues {
+    /// Returns whether the first part of a dotted name was read.
+    fn has_read(&self, dotted: &str) -> bool {
+        let first = dotted.split('.').next().unwrap_or_default();
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.contains(first)
+    }
+}
+
+impl Object for WatchedValues {
+    fn get_value(self: &Arc<Self>, key: &minijinja::Value) -> Option<minijinja::Value> {
+        let name = key.as_str()?;
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if !read.contains(name) {
+            read.insert(name.to_owned());
+        }
+        let value = self.values.get_attr(name).ok()?;
+        (!value.is_undefined()).then_some(value)
     }
 }
 

@@ -106,6 +106,43 @@ fn b000_14_a_set_of_values_fails_alone() {
     );
 }
 
+/// B000-14: a name in a branch that is not taken needs no value. One that is reached does, also if a filter would turn
+/// it into an empty text.
+#[test]
+fn b000_14_a_branch_that_is_not_taken_needs_no_values() {
+    for text in [
+        "{% if port == 22 %}{{ id }}{% else %}{{ gone }} {{ rule.gone }}{% endif %}",
+        "{{ id if port == 22 else gone }}",
+        "{% for tag in [] %}{{ gone }}{% endfor %}{{ id }}",
+    ] {
+        let filled = evaluated(&json!(text), &values());
+        assert_eq!(filled, Filled::Value(json!("sg-1")), "{text}");
+    }
+    for (text, named) in [
+        ("{% if port == 22 %}{{ gone }}{% endif %}", "gone"),
+        (
+            "{% if port == 22 %}{{ gone | join(',') }}{% endif %}",
+            "gone",
+        ),
+        ("{% if gone is defined %}{{ gone }}{% endif %}", "gone"),
+        (
+            "{% if port == 22 %}{{ gone | upper }}{{ rule.gone }}{% endif %}",
+            "gone, rule.gone",
+        ),
+        (
+            "{{ rule.cidr | upper }}{% if port == 1 %}{{ rule.gone }}{% endif %}",
+            "rule.gone",
+        ),
+    ] {
+        let fault = format!("the template has no value for: {named}");
+        let filled = evaluated(&json!(text), &values());
+        assert_eq!(filled, Filled::Fault(fault), "{text}");
+    }
+    let both = json!(["{{ lost | upper }}", "{{ gone if port == 22 else id }}", "{{ id | upper }}"]);
+    let fault = "the template has no value for: gone, lost".to_owned();
+    assert_eq!(evaluated(&both, &values()), Filled::Fault(fault));
+}
+
 /// Two items, one of which lacks an attribute of the other.
 fn items() -> Map<String, Value> {
     let items = json!([
