@@ -161,8 +161,8 @@ impl Program<'_> {
     }
 }
 
-/// Values that remember which of them a program reads: a name in a branch that is not taken needs no value. Some filters
-/// turn an absent value into an empty text, so a result is no proof that all names have values.
+/// Values that remember which of them a program reads: a name in a branch that is not taken needs no value. Some
+/// filters turn an absent value into an empty text, so a result is no proof that all names have values.
 #[derive(Debug)]
 struct WatchedValues {
     values: minijinja::Value,
