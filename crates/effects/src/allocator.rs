@@ -14,7 +14,7 @@ const KEPT: Duration = Duration::from_secs(1);
 /// Configures the allocator for a server: large allocations return to the system when freed, and there are no more
 /// arenas than processors. Call it once, before other threads exist.
 pub fn set_up() {
-    #[cfg(target_env = "gnu")]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         /// Allocations from this size on are mapped by the system and unmapped when freed.
         const LARGE: libc::c_int = 1 << 20;
@@ -55,7 +55,7 @@ pub fn give_back_soon() {
 }
 
 fn give_back() {
-    #[cfg(target_env = "gnu")]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the call takes a number, and releases the free memory of each arena under the arena's own lock.
     unsafe {
         libc::malloc_trim(0);

@@ -10,6 +10,7 @@ mod action;
 mod budget;
 pub(crate) mod command;
 pub(crate) mod environment;
+#[cfg(target_os = "linux")]
 pub(crate) mod files;
 pub(crate) mod network;
 mod parameters;

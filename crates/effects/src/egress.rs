@@ -4,8 +4,10 @@
 //! Must not know HTTP requests or processes.
 
 mod address;
+#[cfg(target_os = "linux")]
 mod daemon;
 mod pattern;
+#[cfg(target_os = "linux")]
 pub(crate) mod proxy;
 
 use std::io;

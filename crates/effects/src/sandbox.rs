@@ -4,6 +4,7 @@
 //! exchange.
 
 mod builtin;
+mod capabilities;
 mod capability;
 mod child;
 mod extract;
@@ -16,11 +17,13 @@ mod launch;
 mod metadata;
 mod network;
 mod options;
+mod package_store;
 mod protocol;
 mod reap;
 mod receive;
 mod script;
-pub(crate) mod server;
+mod server;
+mod server_program;
 mod starter;
 mod supervise;
 mod watch;
@@ -41,20 +44,22 @@ use crate::call::{ToolCall, ToolImplementation, ToolRunner};
 use crate::egress::proxy::SharedProxy;
 use crate::http::HttpRunner;
 use crate::outcome::{Failure, Success, ToolOutcome};
-use crate::package::PackageStore;
 use crate::redact::Redactor;
 use crate::rubbish::{self, TrashFolder};
 use child::{MountPlan, Namespaces};
 use files::Reach;
 use filter::MetadataEnforcement;
 use interpreter::{Interpreter, InterpreterError};
+use package_store::PackageStore;
 use starter::Starter;
 use watch::ProcessWatch;
 
 pub use capability::{Capability, CapabilityState};
 pub use keeper::keep;
 pub use options::{LandlockUse, NamespaceUse, NotificationUse, SandboxError, SandboxOptions};
-pub use server::ServerHome;
+pub(crate) use server::Alive;
+pub use server_program::ServerHome;
+pub(crate) use server_program::ServerProgram;
 
 /// Private folders older than this belong to a dead process.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);

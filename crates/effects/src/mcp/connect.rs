@@ -37,7 +37,7 @@ use super::{McpServerOptions, McpTransport, SecretHeader};
 use crate::Sandbox;
 use crate::egress::{EgressPolicy, LastRefusal};
 use crate::http::Redirects;
-use crate::sandbox::server::{Alive, ServerProgram};
+use crate::sandbox::{Alive, ServerProgram};
 
 /// How long a killed server's standard error may stay open.
 const LAST_WORDS: Duration = Duration::from_secs(1);

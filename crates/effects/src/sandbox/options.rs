@@ -96,6 +96,11 @@ pub enum NotificationUse {
 /// Why a sandbox cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
+    /// This system is not Linux.
+    #[error(
+        "this system is not Linux: tools are confined by Landlock, seccomp and namespaces of the Linux kernel"
+    )]
+    NotLinux,
     /// The folder for packages and calls cannot be used.
     #[error("preparing the sandbox folder {}", directory.display())]
     Directory {
