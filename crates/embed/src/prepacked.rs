@@ -5,10 +5,10 @@
 //! aligned to a cache line. A file is replaced if it has another format, another length than its header implies, or
 //! weights of another source. A new file is written from the model's own files and renamed into place.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::bert::Bert;
 use super::kernel::{LINE_BYTES, MappedFile, PANEL};
@@ -35,9 +35,17 @@ impl Source {
         let metadata = std::fs::metadata(directory.join(weights::WEIGHTS))?;
         Ok(Source {
             bytes: metadata.len(),
-            modified_s: metadata.mtime(),
+            modified_s: whole_seconds(metadata.modified()?),
         })
     }
+}
+
+/// The seconds since 1970; 0 for an earlier time.
+fn whole_seconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    })
 }
 
 /// The layout of a file, and the source of its weights.
@@ -127,10 +135,11 @@ fn write(path: &Path, source: Source, bert: &Bert) -> io::Result<()> {
         source,
     };
     let directory = path.parent().unwrap_or(Path::new("."));
-    let staging = tempfile::Builder::new()
-        .prefix(".prepacking-")
-        .permissions(Permissions::from_mode(0o644))
-        .tempfile_in(directory)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".prepacking-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    let staging = builder.tempfile_in(directory)?;
     let mut out = BufWriter::new(staging.as_file());
     out.write_all(&header.to_bytes())?;
     for run in bert.parts() {

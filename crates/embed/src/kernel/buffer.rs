@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use memmap2::{Advice, Mmap, MmapMut};
+use memmap2::{Mmap, MmapMut};
 
 /// Bytes of a cache line: every float array in a mapped file starts on one.
 pub(crate) const LINE_BYTES: usize = 64;
@@ -37,14 +37,23 @@ impl Memory {
     fn zeroed(bytes: usize) -> Self {
         let pages = (bytes >= LARGE_BYTES).then(|| MmapMut::map_anon(bytes));
         if let Some(Ok(pages)) = pages {
-            if let Err(error) = pages.advise(Advice::DontFork) {
-                tracing::debug!(%error, "the large memory is copied for each started process");
-            }
+            exclude_from_forks(&pages);
             return Self::Pages(pages);
         }
         Self::Lines(vec![Line([0.0; 16]); bytes.div_ceil(LINE_BYTES)])
     }
 }
+
+#[cfg(target_os = "linux")]
+fn exclude_from_forks(pages: &MmapMut) {
+    if let Err(error) = pages.advise(memmap2::Advice::DontFork) {
+        tracing::debug!(%error, "the large memory is copied for each started process");
+    }
+}
+
+/// Only Linux starts programs for tools, and has this advice.
+#[cfg(not(target_os = "linux"))]
+fn exclude_from_forks(_pages: &MmapMut) {}
 
 impl Buffer {
     /// `floats` zeros.
