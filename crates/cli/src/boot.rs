@@ -49,7 +49,7 @@ use crate::config::{ClientToolsConfig, Config, ModelKind, ToolServerConfig};
 use crate::evidence_key;
 use crate::failure::ReportedFailure;
 use crate::sandbox_process::{extract, filter, keep, render};
-use crate::{telemetry, terminal};
+use crate::{platform, telemetry, terminal};
 
 pub(crate) use identity::identity;
 pub(crate) use mcp::{LateCredentials, McpConsumer, connect as connect_mcp, find_on_path};
@@ -90,6 +90,7 @@ pub(crate) async fn start_for(
     config: &Config,
     waiting: McpConsumer,
 ) -> anyhow::Result<RunningEngine> {
+    platform::require_engine_system()?;
     let services = Services::read(config, waiting)?;
     let store = OpenStore::open(config).await?;
     let engine = load(config, services, store.shared()).await?;
@@ -112,6 +113,7 @@ pub(crate) async fn load(
 
 /// Starts an engine without the catalogue, whose vectors may be another model's: it routes nothing and drives no runs.
 pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<RunningEngine> {
+    platform::require_engine_system()?;
     let services = Services::read(config, McpConsumer::Server)?;
     let store = OpenStore::open(config).await?;
     let ports = ports(config, services, store.shared()).await?;
@@ -271,6 +273,7 @@ fn remote(config: &Config) -> anyhow::Result<RemoteEmbedder> {
 
 /// The sandbox that runs tools, over a folder of the data directory.
 pub(crate) async fn sandbox(config: &Config, folder: &str) -> anyhow::Result<Sandbox> {
+    platform::require_engine_system()?;
     let mut options = SandboxOptions::new(config.data_dir.join(folder));
     options.hidden = vec![
         config.data_dir.clone(),

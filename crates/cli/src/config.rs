@@ -31,6 +31,8 @@ use charter_embed::fetch::MODEL_DIRECTORY;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::platform::HOME;
+
 pub(crate) use a2a::A2aConfig;
 pub(crate) use approvals::ApprovalsConfig;
 pub(crate) use auth::{AuthConfig, ConsoleClientConfig, GrantConfig, OidcConfig};
@@ -666,12 +668,12 @@ fn config_file(flags: &Flags) -> Option<PathBuf> {
 /// The default configuration file, which need not exist; none without a home.
 fn default_file() -> Option<PathBuf> {
     let home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".config")))?;
+    let home = home.or_else(|| Some(Path::new(&std::env::var_os(HOME)?).join(".config")))?;
     Some(home.join("charter").join("config.toml"))
 }
 
 fn default_data_dir() -> PathBuf {
     let home = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".local/share")));
+    let home = home.or_else(|| Some(Path::new(&std::env::var_os(HOME)?).join(".local/share")));
     home.unwrap_or_else(|| PathBuf::from(".")).join("charter")
 }

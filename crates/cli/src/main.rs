@@ -13,6 +13,7 @@ mod failure;
 mod local_time;
 mod messages;
 mod output;
+mod platform;
 mod sandbox_process;
 mod screen;
 mod secrets;

@@ -99,7 +99,7 @@ pub(crate) fn wrapped(text: &str) -> String {
 fn columns() -> Option<usize> {
     let stderr = std::io::stderr();
     let columns = if stderr.is_terminal() {
-        usize::from(rustix::termios::tcgetwinsize(&stderr).ok()?.ws_col)
+        usize::from(terminal_size::terminal_size_of(&stderr)?.0.0)
     } else {
         std::env::var(COLUMNS).ok()?.parse().ok()?
     };

@@ -17,8 +17,8 @@ pub(crate) fn has_colours() -> bool {
 
 /// The width of the terminal on standard output, in columns.
 pub(crate) fn columns() -> Option<u16> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    Some(size.ws_col).filter(|columns| *columns > 0)
+    let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(width.0)
 }
 
 /// Replaces characters that control a terminal or reorder a line: arguments and reasons are foreign text.

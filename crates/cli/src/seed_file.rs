@@ -5,12 +5,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use charter_domain::evidence_log::Hash;
 use uuid::Uuid;
+
+use crate::platform;
 
 /// The digits, a line end, and some room to detect a file that is not a seed.
 const MAX_FILE: u64 = 1_024;
@@ -30,8 +31,8 @@ fn read(path: &Path, use_of_key: &str) -> anyhow::Result<Option<[u8; 32]>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(reading),
     };
-    let mode = file.metadata().with_context(reading)?.permissions().mode();
-    if mode & 0o077 != 0 {
+    let mode = platform::file_mode(&file.metadata().with_context(reading)?);
+    if let Some(mode) = mode.filter(|mode| mode & 0o077 != 0) {
         bail!(
             "{} can be read or changed by other users (mode {:o}): chmod 600",
             path.display(),
@@ -57,12 +58,10 @@ fn make(path: &Path, use_of_key: &str) -> anyhow::Result<[u8; 32]> {
     getrandom::fill(&mut seed).with_context(making)?;
     // Processes in containers that share a volume may have the same process id.
     let unfinished = path.with_extension(format!("{}.new", Uuid::now_v7().simple()));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&unfinished)
-        .with_context(making)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    platform::set_mode(&mut options, 0o600);
+    let mut file = options.open(&unfinished).with_context(making)?;
     writeln!(file, "{}", Hash(seed)).with_context(making)?;
     file.sync_all().with_context(making)?;
     let linked = std::fs::hard_link(&unfinished, path);

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use charter_server::Limits;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::config::LimitsConfig;
+use crate::platform;
 
 /// Descriptors that are not for client connections: files, storage, tools and outgoing requests.
 const RESERVED: usize = 256;
@@ -15,8 +15,7 @@ const SPARE: usize = 64;
 
 /// Returns the limits. Raises the process's descriptor limit to its maximum first.
 pub(super) fn limits(config: &LimitsConfig) -> Limits {
-    raise_descriptors();
-    let descriptors = getrlimit(Resource::Nofile).current;
+    let descriptors = platform::raise_open_files();
     let limits = within(config, descriptors);
     if (limits.connections, limits.concurrency) != (config.connections, config.concurrency) {
         tracing::warn!(
@@ -45,17 +44,6 @@ fn within(config: &LimitsConfig, descriptors: Option<u64>) -> Limits {
         connections,
         head: Duration::from_millis(config.header_ms),
         body: Duration::from_millis(config.body_ms),
-    }
-}
-
-fn raise_descriptors() {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        ..limit
-    };
-    if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(error = %error, "the limit of open files could not be raised");
     }
 }
 

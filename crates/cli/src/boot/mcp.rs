@@ -6,13 +6,12 @@ mod program;
 mod registry;
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{Config, McpCredentialConfig, McpServerConfig};
-use crate::telemetry;
+use crate::{platform, telemetry};
 use anyhow::{Context, bail, ensure};
 use charter_contract::catalogue::pin::PinSubject;
 use charter_contract::catalogue::tool::{IMPORTED_PREFIX, VariableName};
@@ -305,7 +304,7 @@ fn stdio(
 
 /// The Unix socket of a daemon, which may start later than Charter.
 fn socket(path: &Path) -> anyhow::Result<PathBuf> {
-    let is_socket = path.metadata().map(|file| file.file_type().is_socket());
+    let is_socket = path.metadata().map(|file| platform::is_socket(&file));
     ensure!(
         is_socket.unwrap_or(true),
         "`docker`: {} is not a socket",

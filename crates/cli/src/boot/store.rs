@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::evidence_key;
 use crate::failure::ReportedFailure;
 use crate::messages;
+use crate::platform;
 
 /// The largest clock difference of a replica and the database: each replica checks leases by its own clock.
 pub(crate) const MAX_SKEW_MS: u64 = 2_000;
@@ -38,6 +39,7 @@ impl OpenStore {
     /// a mistyped directory looks like an empty one. A data directory that another process holds fails with
     /// `data_directory_locked`.
     pub(crate) async fn open(config: &Config) -> anyhow::Result<Self> {
+        platform::require_engine_system()?;
         let is_new = !evidence_key::was_used(config);
         std::fs::create_dir_all(&config.data_dir).with_context(|| {
             format!("creating the data directory {}", config.data_dir.display())

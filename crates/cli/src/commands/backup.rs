@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::evidence_key;
 use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
+use crate::platform;
 use crate::terminal;
 
 /// Back up the whole store to a directory while servers keep running.
@@ -95,6 +96,7 @@ pub(crate) async fn restore(
     config: &Config,
     format: Format,
 ) -> anyhow::Result<u8> {
+    platform::require_engine_system()?;
     let bar = terminal::spinner("restoring");
     let restored = put_back(&command.backup, config).await;
     bar.finish_and_clear();

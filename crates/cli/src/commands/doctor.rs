@@ -13,6 +13,7 @@ use crate::boot;
 use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
+use crate::platform;
 use crate::telemetry::Collector;
 
 /// One check.
@@ -23,6 +24,7 @@ struct Check {
 }
 
 pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
+    platform::require_engine_system()?;
     let (mut checks, keys) = storage::checks(config).await;
     checks.extend(four_eyes::checks(config, &keys));
     checks.extend([

@@ -9,6 +9,7 @@ pub(in crate::commands) mod recipe;
 pub(in crate::commands) mod registration;
 mod relay;
 pub(in crate::commands) mod snapshot;
+#[cfg_attr(not(unix), path = "mcp/no_socket.rs")]
 mod socket;
 
 use std::time::Duration;
@@ -24,7 +25,6 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
 };
 use rmcp::transport::{StdioReader, StdioWriter, Transport};
-use tokio::net::UnixStream;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +36,7 @@ use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::Format;
 use host::EngineHost;
 use relay::{ClientConnection, RelayEnd, SendFailure};
+use socket::LocalStream;
 
 /// How long this process waits for a process that holds the data directory and does not answer, because it starts or ends.
 const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(20);
@@ -120,7 +121,7 @@ enum DataHolder {
     /// This process.
     Own(EngineHost),
     /// Another process of this command.
-    Peer(UnixStream),
+    Peer(LocalStream),
     /// A server at this URL.
     Server(String),
 }
@@ -213,7 +214,7 @@ fn is_locked(error: &anyhow::Error) -> bool {
 
 async fn relay_over_stream(
     client: &mut ClientConnection<Stdio>,
-    stream: UnixStream,
+    stream: LocalStream,
     stop: &CancellationToken,
 ) -> anyhow::Result<RelayEnd> {
     let (reading, writing) = stream.into_split();

@@ -4,6 +4,7 @@ pub(super) mod validate;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -222,14 +223,16 @@ fn collect(
             continue;
         }
         let relative = path.strip_prefix(root).context("naming a file")?;
-        let relative = relative
-            .to_str()
-            .with_context(|| format!("the name {} is not UTF-8", path.display()))?;
+        // Paths in packages have `/` on every system.
+        let names: Option<Vec<&str>> = relative.iter().map(OsStr::to_str).collect();
+        let relative = names
+            .with_context(|| format!("the name {} is not UTF-8", path.display()))?
+            .join("/");
         let length = entry
             .metadata()
             .with_context(|| format!("reading {}", path.display()))?
             .len();
-        *bytes += if is_binary(relative) {
+        *bytes += if is_binary(&relative) {
             content_length(length)
         } else {
             length
@@ -244,12 +247,12 @@ fn collect(
         }
         let content =
             std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-        let content = if is_binary(relative) {
+        let content = if is_binary(&relative) {
             content_of(&content)
         } else {
             text_of(&path, content)?
         };
-        files.insert(relative.to_owned(), content);
+        files.insert(relative, content);
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use crate::config::{Config, ReplicaRole};
 use crate::evidence_key;
 use crate::failure::EXIT_OK;
 use crate::messages;
+use crate::platform;
 use crate::telemetry::Telemetry;
 
 /// Serve the API.
@@ -102,14 +103,9 @@ pub(super) async fn serve(
 /// Waits until the process receives a signal to stop.
 pub(super) async fn stop_signal() {
     let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(error) => {
-                tracing::error!(error = %error, "SIGTERM cannot be caught");
-                std::future::pending::<()>().await;
-            }
+        if let Err(error) = platform::terminated().await {
+            tracing::error!(error = %error, "SIGTERM cannot be caught");
+            std::future::pending::<()>().await;
         }
     };
     tokio::select! {

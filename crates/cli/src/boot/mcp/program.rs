@@ -2,10 +2,11 @@
 //! installations of Python and Node.js outside the system's folders. Must not know the server's other grants.
 
 use std::ffi::OsStr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
+
+use crate::platform;
 
 /// Folders of which the sandbox grants every program.
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
@@ -127,7 +128,10 @@ fn look_up(name: &Path, search: Option<&OsStr>) -> Option<PathBuf> {
 
 fn is_executable(path: &Path) -> bool {
     let metadata = path.metadata();
-    metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    metadata.is_ok_and(|metadata| {
+        let mode = platform::file_mode(&metadata);
+        metadata.is_file() && mode.is_none_or(|mode| mode & 0o111 != 0)
+    })
 }
 
 fn is_of_system(path: &Path) -> bool {
@@ -173,7 +177,7 @@ fn outermost_modules(real: &Path) -> Option<&Path> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 

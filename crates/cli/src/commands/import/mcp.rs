@@ -16,7 +16,7 @@ use crate::commands::mcp::registration::{LeftOut, Registration, is_secret_name, 
 use crate::config::{Flags, McpServerConfig};
 use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::Format;
-use crate::text_file;
+use crate::{platform, text_file};
 
 /// Folders in which clients keep the file of a project.
 const CLIENT_FOLDERS: [&str; 4] = [".claude", ".cursor", ".vscode", ".mcp"];
@@ -52,7 +52,7 @@ pub(in crate::commands) fn run(
     let file = import.file.canonicalize().with_context(reading)?;
     let text = text_file::read(&file, IMPORT_BYTES as u64).with_context(reading)?;
     let folder = project_of(&file);
-    let home = std::env::var("HOME").ok();
+    let home = std::env::var(platform::HOME).ok();
     let placeholders = Placeholders {
         workspace: folder.to_str().map(str::to_owned),
         home,

@@ -10,12 +10,11 @@ use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, Engine, EngineError};
 use charter_server::{EngineLoader, ListMode, LocalMcp};
 use charter_store::SharedStore;
-use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::socket;
+use super::socket::{self, LocalListener, LocalStream};
 use crate::boot::{self, OpenStore, Services};
 use crate::config::Config;
 use crate::failure::ReportedFailure;
@@ -85,8 +84,8 @@ impl EngineHost {
     }
 
     /// A connection for the client of this process.
-    pub(super) fn connect(&self) -> std::io::Result<UnixStream> {
-        let (own, other) = UnixStream::pair()?;
+    pub(super) fn connect(&self) -> std::io::Result<LocalStream> {
+        let (own, other) = LocalStream::pair()?;
         self.clients.serve(other);
         Ok(own)
     }
@@ -174,7 +173,7 @@ fn load_failure(error: &anyhow::Error) -> EngineError {
 
 impl HostedClients {
     /// Serves the processes that connect to the socket.
-    async fn accept(self, listener: UnixListener) {
+    async fn accept(self, listener: LocalListener) {
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -191,7 +190,7 @@ impl HostedClients {
         }
     }
 
-    fn serve(&self, stream: UnixStream) {
+    fn serve(&self, stream: LocalStream) {
         if self.tasks.len() >= MCP_SESSIONS {
             tracing::warn!("rejected a client: MCP_SESSIONS = {MCP_SESSIONS}");
             return;

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::config::{McpServerConfig, RegistryConfig};
+use crate::platform;
 
 /// Start timeout of a program that installs itself, in milliseconds.
 const INSTALL_TIMEOUT_MS: u64 = 180_000;
@@ -140,7 +141,7 @@ fn script_files(script: &Path) -> PathBuf {
     if let Some(modules) = script.ancestors().filter(is_modules).last() {
         return modules.to_owned();
     }
-    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let home = std::env::var_os(platform::HOME).map(PathBuf::from);
     let mut folders = script.ancestors().skip(1);
     let package = folders.find(|folder| {
         let is_package = PACKAGE_MARKS.iter().any(|mark| folder.join(mark).is_file());

@@ -8,7 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use tokio::net::{UnixListener, UnixStream};
+pub(super) use tokio::net::{UnixListener as LocalListener, UnixStream as LocalStream};
 
 /// The folder, in the data directory.
 const FOLDER: &str = "mcp";
@@ -21,7 +21,7 @@ const PRIVATE: u32 = 0o700;
 
 /// Listens. Only the process that holds the data directory may call it: it replaces the socket of a process that was
 /// killed.
-pub(super) fn listen(data_dir: &Path) -> anyhow::Result<UnixListener> {
+pub(super) fn listen(data_dir: &Path) -> anyhow::Result<LocalListener> {
     let folder = data_dir.join(FOLDER);
     let mut builder = DirBuilder::new();
     let created = builder.recursive(true).mode(PRIVATE).create(&folder);
@@ -31,7 +31,7 @@ pub(super) fn listen(data_dir: &Path) -> anyhow::Result<UnixListener> {
     remove(data_dir)?;
     let listening = || {
         let opened = File::open(&folder)?;
-        UnixListener::bind(address(&opened))
+        LocalListener::bind(address(&opened))
     };
     listening().with_context(|| format!("listening in {}", folder.display()))
 }
@@ -48,9 +48,9 @@ pub(super) fn remove(data_dir: &Path) -> anyhow::Result<()> {
 }
 
 /// Connects to the process that listens.
-pub(super) async fn connect(data_dir: &Path) -> io::Result<UnixStream> {
+pub(super) async fn connect(data_dir: &Path) -> io::Result<LocalStream> {
     let opened = File::open(data_dir.join(FOLDER))?;
-    let stream = UnixStream::connect(address(&opened)).await?;
+    let stream = LocalStream::connect(address(&opened)).await?;
     if is_of_this_user(&stream) {
         Ok(stream)
     } else {
@@ -60,7 +60,7 @@ pub(super) async fn connect(data_dir: &Path) -> io::Result<UnixStream> {
 }
 
 /// Whether the other end is a process of the user of this one.
-pub(super) fn is_of_this_user(stream: &UnixStream) -> bool {
+pub(super) fn is_of_this_user(stream: &LocalStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|other| other.uid() == own)
 }

@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -16,6 +15,7 @@ use super::{encoded_path, path, walk};
 use crate::client::Client;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
+use crate::platform;
 
 pub(super) async fn run(
     dir: &Path,
@@ -126,12 +126,9 @@ impl Exported<'_> {
             fs::create_dir_all(parent).with_context(doing)?;
         }
         let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(&file)
-            .with_context(doing)?;
+        options.write(true).create_new(true);
+        platform::set_mode(&mut options, mode);
+        let mut file = options.open(&file).with_context(doing)?;
         file.write_all(content).context("writing a file")?;
         self.files += 1;
         Ok(())

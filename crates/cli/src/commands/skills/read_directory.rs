@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -17,6 +16,7 @@ use charter_domain::skill_folder::SKILL_FILE;
 use charter_engine::{Problem, SentFile};
 
 use crate::failure::ReportedFailure;
+use crate::platform;
 
 /// A directory of version control, which is not part of a skill.
 const LEFT_OUT: &str = ".git";
@@ -182,7 +182,7 @@ impl Reader {
     fn file(&mut self, file: &Path, path: String) -> anyhow::Result<()> {
         let doing = || format!("reading {}", file.display());
         let opened = File::open(file).with_context(doing)?;
-        let mode = opened.metadata().with_context(doing)?.permissions().mode();
+        let mode = platform::file_mode(&opened.metadata().with_context(doing)?);
         let mut content = Vec::new();
         let bound = SKILL_FILE_BYTES as u64 + 1;
         opened
@@ -208,7 +208,7 @@ impl Reader {
             path,
             text,
             base64,
-            executable: mode & 0o111 != 0,
+            executable: mode.is_some_and(|mode| mode & 0o111 != 0),
         });
         Ok(())
     }
