@@ -78,6 +78,8 @@ PROVIDER_READY := $(PROVIDER)/.ready
 DEPLOY := target/deploy-venv
 RELEASE := target/release-venv
 RELEASE_READY := $(RELEASE)/.ready
+# The other systems that the command line is type-checked for.
+CHECKED_TARGETS ?= x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin
 # The targets that `make release` builds; the first is this machine's, whose binary writes the manual pages of all.
 RELEASE_HOST := $(shell uname -m)-unknown-linux-gnu
 RELEASE_TARGETS ?= $(RELEASE_HOST)
@@ -95,7 +97,7 @@ CHARTER := target/debug/charter
 FETCH_MODEL := CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial/README.md
 
-.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release image image-tools test-image demo model postgres opensearch telemetry console test-console test-console-measured test-sign-in browser lighthouse screenshots docs tutorial check-deploy check-elasticsearch check-keycloak check-telemetry check-openapi check-pdf clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps check-targets advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release image image-tools test-image demo model postgres opensearch telemetry console test-console test-console-measured test-sign-in browser lighthouse screenshots docs tutorial check-deploy check-elasticsearch check-keycloak check-telemetry check-openapi check-pdf clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -114,6 +116,7 @@ help:
 	@echo "make tutorial    do what the tutorial says, command by command, and compare what is printed"
 	@echo "make check-python check the Python client, the scripts that measure routing, fetch the model or pack releases, and test vectors: types, lints, generated files"
 	@echo "make check-deps  check versions, licenses and sources of the Rust dependencies"
+	@echo "make check-targets type-check the command line for Windows and macOS; rustup adds the targets"
 	@echo "make advisories  look for known vulnerabilities of the Rust dependencies; needs a network"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
@@ -178,7 +181,7 @@ test-full:
 	@$(MAKE) test
 	@$(MAKE) test-rest
 	@$(MAKE) test-image
-	@$(MAKE) check-python check-web
+	@$(MAKE) check-python check-web check-targets
 
 # The rest: a second PostgreSQL, longer faults, another reader of the OpenAPI document, measurements in the browser.
 test-rest:
@@ -266,6 +269,19 @@ check-web: $(CONSOLE)
 # Versions, licenses and sources of the Rust dependencies (deny.toml).
 check-deps: $(DENY_READY)
 	$(DENY)/bin/cargo-deny --locked check --deny unmatched-skip --deny unnecessary-skip bans licenses sources
+
+# The command line for other systems, without linking it. Build scripts compile the C of SQLite, ring and stacker: zig does
+# so for each target. A target without Rust's standard library is left out.
+check-targets: $(CONSOLE) $(RELEASE_READY)
+	@installed="$$(rustup target list --installed)" || exit 1; \
+	for target in $(CHECKED_TARGETS); do \
+		if ! echo "$$installed" | grep -qx $$target; then \
+			echo "check-targets: $$target was not checked; install it: rustup target add $$target" >&2; \
+			continue; \
+		fi; \
+		echo "check-targets: $$target"; \
+		PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" cargo-zigbuild check --locked -p charter-cli --target $$target || exit 1; \
+	done
 
 # Fetches RustSec's database, so it is no part of `make check`.
 advisories: $(DENY_READY)

@@ -7,7 +7,7 @@
 //! from, nor skills, runs or tenants.
 
 mod action;
-mod budget;
+pub(crate) mod budget;
 pub(crate) mod command;
 pub(crate) mod environment;
 #[cfg(target_os = "linux")]
@@ -18,5 +18,4 @@ mod table;
 pub(crate) mod visualise;
 pub(crate) mod web_search;
 
-pub(crate) use budget::Budget;
 pub use table::documents;

@@ -9,15 +9,16 @@ use std::convert::Infallible;
 use std::io;
 
 use async_trait::async_trait;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{ToolCall, ToolRunner};
+use crate::egress::LastRefusal;
 use crate::extract::Extracted;
 use crate::http::HttpRunner;
 use crate::outcome::{Failure, ToolOutcome};
 use crate::redact::Redactor;
 use crate::sources::{Fetched, RawSource, SourceError, SourceRequest, Sources};
-use server_program::ServerProcess;
 
 pub use capability::{Capability, CapabilityState};
 pub use options::{LandlockUse, NamespaceUse, NotificationUse, SandboxError, SandboxOptions};
@@ -28,8 +29,17 @@ pub(crate) use server_program::ServerProgram;
 #[derive(Debug)]
 pub struct Sandbox(Infallible);
 
-/// A process that the sandbox started. No value of it exists here.
+/// Keeps a process alive. No value of it exists here.
 pub(crate) struct Alive(Infallible);
+
+/// A running process.
+pub(crate) struct ServerProcess {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: ChildStderr,
+    pub(crate) alive: Alive,
+    pub(crate) last_refusal: LastRefusal,
+}
 
 impl Sandbox {
     /// Starts no sandbox.

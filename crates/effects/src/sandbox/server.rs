@@ -9,11 +9,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+
 use super::Sandbox;
 use super::launch::{Launch, Started};
 use super::script::check_variables;
-use super::server_program::{ServerHome, ServerProcess, ServerProgram};
+use super::server_program::{ServerHome, ServerProgram};
 use crate::call::Limits;
+use crate::egress::LastRefusal;
 use crate::outcome::Failure;
 use crate::rubbish::TrashFolder;
 
@@ -33,6 +36,16 @@ impl Drop for HomeFolder {
             bin.discard(&self.path);
         }
     }
+}
+
+/// A running process. Dropping [`Alive`] kills its whole group.
+pub(crate) struct ServerProcess {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+    pub(crate) stderr: ChildStderr,
+    pub(crate) alive: Alive,
+    /// The newest connection that the egress wall refused to the process.
+    pub(crate) last_refusal: LastRefusal,
 }
 
 /// Keeps a process alive, and then its home.

@@ -1,12 +1,8 @@
-//! The program of a process that serves many calls, and the process. Must not know how it is confined.
+//! The program of a process that serves many calls. Must not know how it is confined.
 
 use std::path::{Path, PathBuf};
 
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-
-use super::Alive;
 use crate::HostPattern;
-use crate::egress::LastRefusal;
 
 /// The home of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,14 +32,4 @@ pub(crate) struct ServerProgram<'a> {
     pub(crate) egress: &'a [HostPattern],
     /// The Unix socket of the Docker daemon, if the program may reach it.
     pub(crate) daemon: Option<&'a Path>,
-}
-
-/// A running process. Dropping [`Alive`] kills its whole group.
-pub(crate) struct ServerProcess {
-    pub(crate) stdin: ChildStdin,
-    pub(crate) stdout: ChildStdout,
-    pub(crate) stderr: ChildStderr,
-    pub(crate) alive: Alive,
-    /// The newest connection that the egress wall refused to the process.
-    pub(crate) last_refusal: LastRefusal,
 }

@@ -26,6 +26,7 @@ impl DatabaseAddress {
             let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
             match host {
                 Host::Tcp(name) => format!("{name}:{port}"),
+                #[cfg(unix)]
                 Host::Unix(path) => format!("{}:{port}", path.display()),
             }
         });

@@ -134,6 +134,7 @@ impl PostgresOptions {
 /// Whether traffic to a host goes over a network.
 fn is_elsewhere(host: &Host) -> bool {
     match host {
+        #[cfg(unix)]
         Host::Unix(_) => false,
         Host::Tcp(name) => {
             let address: Result<IpAddr, _> = name.parse();
