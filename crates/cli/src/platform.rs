@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_engine_runs_on_linux_and_others_are_told_of_the_container() {
+    fn the_engine_runs_on_linux_and_other_systems_name_the_container() {
         assert!(require_engine_system().is_ok());
         for (system, name) in [
             ("macos", "macOS"),
