@@ -11,6 +11,7 @@ SET LOCAL citus.enable_unsafe_triggers = on;
 
 -- Of no tenant, small, read by every node: a copy on each. Of these `run_tenant` and `lease` are written with
 -- every run, which then waits for all nodes.
+SELECT create_reference_table('layout');
 SELECT create_reference_table('catalogue');
 SELECT create_reference_table('agent_skill_index');
 SELECT create_reference_table('calibration');

@@ -210,11 +210,12 @@ impl Manifest {
             return Err(refused(dir, detail));
         }
         if self.layout > newest {
-            return Err(StoreError::NewerSchema {
-                path: dir.display().to_string(),
-                found: self.layout,
-                supported: newest,
-            });
+            let detail = format!(
+                "its layout is {} and this version of Charter restores layouts up to {newest}: restore it with the \
+                 version that wrote the data",
+                self.layout
+            );
+            return Err(refused(dir, detail));
         }
         Ok(())
     }

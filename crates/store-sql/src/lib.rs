@@ -19,6 +19,7 @@ mod catalogue;
 mod column;
 mod connected_account;
 mod console_session;
+mod directory_layout;
 mod evidence;
 mod evidence_log;
 mod failure;
@@ -48,4 +49,5 @@ pub mod postgres;
 pub mod sqlite;
 
 pub use lock::DirectoryLock;
+pub use schema::StoreLayout;
 pub use store::SqlStore;

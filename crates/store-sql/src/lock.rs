@@ -5,10 +5,12 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use charter_store::StoreError;
+
+use crate::directory_layout;
 
 pub(crate) const FILE: &str = "charter.lock";
 
@@ -18,6 +20,7 @@ const MAX_HOLDER_BYTES: u64 = 1024;
 /// Keeps other processes out of a directory until it is released or dropped.
 #[derive(Debug)]
 pub struct DirectoryLock {
+    dir: PathBuf,
     /// Absent once released.
     file: Mutex<Option<File>>,
 }
@@ -46,8 +49,9 @@ impl DirectoryLock {
     /// Creates the directory if need be and takes its lock without waiting.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] with the current holder's text; [`StoreError::Full`] or [`StoreError::Engine`] when the
-    /// directory or the file cannot be created.
+    /// [`StoreError::Locked`] with the current holder's text; [`StoreError::NewerSchema`] when only a newer Charter may
+    /// use the directory; [`StoreError::Full`] or [`StoreError::Engine`] when the directory or the file cannot be
+    /// created.
     pub fn take(dir: &Path, holder: &str) -> Result<Self, StoreError> {
         fs::create_dir_all(dir).map_err(|e| io_error("creating the data directory", e))?;
         let file = OpenOptions::new()
@@ -68,10 +72,20 @@ impl DirectoryLock {
             Err(TryLockError::Error(e)) => return Err(io_error("locking the data directory", e)),
         }
         let lock = Self {
+            dir: dir.to_owned(),
             file: Mutex::new(Some(file)),
         };
+        directory_layout::check(dir)?;
         lock.describe(holder)?;
         Ok(lock)
+    }
+
+    /// Records the layout of this build in a new or older directory, once its store has been opened.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] or [`StoreError::Engine`] when the file cannot be written.
+    pub fn record_layout(&self) -> Result<(), StoreError> {
+        directory_layout::record(&self.dir)
     }
 
     /// Releases the lock, so that others can open the directory. Unlocks explicitly instead of only closing: a child

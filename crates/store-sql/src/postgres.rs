@@ -87,13 +87,14 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [`StoreError::Refused`] for invalid options; [`StoreError::Engine`] with host and database when the server does
-    /// not answer or rejects the user; [`StoreError::NewerSchema`] when a newer Charter wrote the database,
+    /// not answer or rejects the user; [`StoreError::NewerSchema`] when only a newer Charter may open the database,
     /// [`StoreError::EarlierLayout`] when it has an unreleased layout.
     pub async fn connect(options: &PostgresOptions) -> Result<Self, StoreError> {
         let config = options.parse()?;
         let place = DatabaseAddress::of(&config);
         let tls = tls::connector(options)?;
-        let pgvector = schema::migrate(&options.unbounded(&config), &tls, &place).await?;
+        let migrating = options.unbounded(&config);
+        let pgvector = schema::migrate(&migrating, &tls, &place, &schema::known()).await?;
         let announcer = Announcer::start(options.bounded(&config), tls.clone());
         let limits = PoolLimits {
             connections: options.connections.max(1),
@@ -262,7 +263,7 @@ fn pool(
         .map_err(|source| place.failed("creating the connection pool", source))
 }
 
-/// Returns the newest schema version that this build can read.
+/// Returns the newest schema version that this build knows.
 #[must_use]
 pub fn newest_schema_version() -> u32 {
     schema::newest()

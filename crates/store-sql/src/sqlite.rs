@@ -12,11 +12,12 @@ mod readers;
 mod schema;
 mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charter_store::StoreError;
 use futures_util::future::BoxFuture;
+use refinery::Migration;
 use rusqlite::{Connection, OpenFlags};
 
 pub use backup::{back_up, restore};
@@ -28,6 +29,7 @@ use crate::failure::sqlite::{DATABASE, during};
 use crate::journal::JournalWriter;
 use crate::lease;
 use crate::lock::DirectoryLock;
+use crate::schema::StoreLayout;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
 use crate::tx::{Tx, now};
 use crate::vector::VectorSearch;
@@ -73,17 +75,27 @@ impl SqliteStore {
     /// Opens a data directory, creates what is missing and brings the schema up to date. Blocks.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] while another process has it open; [`StoreError::NewerSchema`] when a newer Charter wrote
-    /// it, [`StoreError::EarlierLayout`] when it has an unreleased layout; [`StoreError::Corrupt`] when the file is not
-    /// a valid database.
+    /// [`StoreError::Locked`] while another process has it open; [`StoreError::NewerSchema`] when only a newer Charter
+    /// may open it, [`StoreError::EarlierLayout`] when it has an unreleased layout; [`StoreError::Corrupt`] when the
+    /// file is not a valid database.
     pub fn open(dir: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
+        Self::open_among(dir, options, &schema::known())
+    }
+
+    /// Opens a data directory as a build with these migrations.
+    fn open_among(
+        dir: &Path,
+        options: &SqliteOptions,
+        known: &[Migration],
+    ) -> Result<Self, StoreError> {
         DirectoryLock::must_be_beside(dir, DATABASE)?;
         let lock = Arc::new(DirectoryLock::take(dir, &options.holder)?);
-        // Refuses an earlier layout before the write connection changes the file.
-        schema_version(dir)?;
         let path = dir.join(DATABASE);
+        // Refuses another layout before the write connection changes the file.
+        must_open_among(&path, known)?;
         let mut connection = connection::open_writer(&path, options.max_bytes)?;
-        schema::migrate(&mut connection, &path)?;
+        schema::migrate(&mut connection, &path, known)?;
+        lock.record_layout()?;
         // This process has the directory's lock, so the holders of all leases are gone.
         now(Box::pin(lease::release_all(&mut Tx::Sqlite(
             &mut connection,
@@ -205,11 +217,29 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Refuses a database that a build with these migrations may not open; does not create or change it.
+fn must_open_among(path: &Path, known: &[Migration]) -> Result<(), StoreError> {
+    match open_to_look(path)? {
+        Some(connection) => schema::readable_among(&connection, path, known).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Opens a database to be read only; `None` if it does not exist.
+fn open_to_look(path: &Path) -> Result<Option<Connection>, StoreError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    connection
+        .map(Some)
+        .map_err(during("opening the database"))
+}
+
 /// Returns the migrations that opening this data directory would apply; does not create or change it.
 ///
 /// # Errors
-/// [`StoreError::EarlierLayout`] when it has an unreleased layout; [`StoreError::Corrupt`] when the file is not a
-/// database; [`StoreError::Engine`] when unreadable.
+/// As [`layout`].
 pub fn migrations_pending(dir: &Path) -> Result<Vec<PendingMigration>, StoreError> {
     schema_version(dir).map(schema::pending)
 }
@@ -217,18 +247,25 @@ pub fn migrations_pending(dir: &Path) -> Result<Vec<PendingMigration>, StoreErro
 /// Returns the schema version of a data directory, 0 when it has no database; does not create or change it.
 ///
 /// # Errors
-/// As [`migrations_pending`].
+/// As [`layout`].
 pub fn schema_version(dir: &Path) -> Result<u32, StoreError> {
-    let path: PathBuf = dir.join(DATABASE);
-    if !path.exists() {
-        return Ok(0);
-    }
-    let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .map_err(during("opening the database"))?;
-    schema::version(&connection, &path)
+    layout(dir).map(|layout| layout.version)
 }
 
-/// Returns the newest schema version that this build can read.
+/// Returns the layout of a data directory's database, with the version 0 when it has none; does not create or change it.
+///
+/// # Errors
+/// [`StoreError::EarlierLayout`] when it has an unreleased layout; [`StoreError::Corrupt`] when the file is not a
+/// database; [`StoreError::Engine`] when unreadable.
+pub fn layout(dir: &Path) -> Result<StoreLayout, StoreError> {
+    let path = dir.join(DATABASE);
+    match open_to_look(&path)? {
+        Some(connection) => schema::layout(&connection, &path),
+        None => Ok(StoreLayout::empty()),
+    }
+}
+
+/// Returns the newest schema version that this build knows.
 #[must_use]
 pub fn newest_schema_version() -> u32 {
     schema::newest()

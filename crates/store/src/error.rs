@@ -53,16 +53,23 @@ pub enum StoreError {
         /// The violated rule.
         detail: String,
     },
-    /// The data was written by a newer Charter.
+    /// The data has the layout of a newer Charter, which this version must not open. Nothing was changed.
     #[error(
-        "the data in {path} has schema version {found}; this version of Charter supports up to {supported}"
+        "the data in {path} has layout {found}, of Charter {charter}; Charter {this} has layout {supported} and cannot \
+         open it, and left it unchanged: start Charter {charter} or later. To return to Charter {this}, first export \
+         the data with Charter {charter} (`charter backup DIRECTORY`, and `charter tenant export TENANT DIRECTORY` for \
+         each tenant); then restore a backup from before the upgrade into an empty data directory or database, by \
+         `charter restore BACKUP` of Charter {this}",
+        this = env!("CARGO_PKG_VERSION")
     )]
     NewerSchema {
-        /// The database.
+        /// The data directory or database.
         path: String,
-        /// Its schema version.
+        /// Its layout.
         found: u32,
-        /// The newest version that this build can read.
+        /// The first version of Charter with that layout.
+        charter: String,
+        /// The layout of this build.
         supported: u32,
     },
     /// The data has a layout from before the first release, from which no migration leads to the present one.

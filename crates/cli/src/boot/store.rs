@@ -60,6 +60,7 @@ impl OpenStore {
         };
         let directory = DirectoryLock::take(&config.data_dir, &holder).map_err(reported)?;
         let examined = examine(&options).await.map_err(reported)?;
+        examined.must_be_openable().map_err(reported)?;
         let apart = skew_ms(&examined)?;
         if apart > MAX_SKEW_MS {
             bail!(
@@ -75,7 +76,8 @@ impl OpenStore {
             );
         }
         let store = PostgresStore::connect(&options).await.map_err(reported)?;
-        if examined.schema_version == 0 {
+        directory.record_layout().map_err(reported)?;
+        if examined.layout.version == 0 {
             note_new_store(&format!("the database {}", examined.place));
         }
         Ok(Self::Postgres {

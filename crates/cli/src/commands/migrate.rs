@@ -1,8 +1,9 @@
 //! `charter migrate`
 
 use anyhow::Context;
+use charter_store_sql::StoreLayout;
 use charter_store_sql::postgres::{self, examine};
-use charter_store_sql::sqlite::{migrations_pending, newest_schema_version, schema_version};
+use charter_store_sql::sqlite;
 use clap::Args;
 use serde_json::json;
 
@@ -21,27 +22,28 @@ pub(crate) struct Migrate {
 
 pub(crate) async fn run(command: &Migrate, config: &Config, format: Format) -> anyhow::Result<u8> {
     let before = Layout::read(config).await?;
-    let mut after = before.version;
+    let mut after = before.found.clone();
     if !command.check {
         OpenStore::open(config).await?.close().await?;
-        after = Layout::read(config).await?.version;
+        after = Layout::read(config).await?.found;
     }
     let report = json!({
-        "store": before.place, "pending": before.pending, "schema_version": after,
-        "newest": before.newest,
+        "store": before.place, "pending": before.pending, "schema_version": after.version,
+        "oldest_reader": after.oldest_reader, "newest": before.newest,
     });
     output::print(format, &report, output::fields)?;
-    Ok(if command.check && before.pending > 0 {
+    let opens = before.found.opens_in(before.newest);
+    Ok(if command.check && (before.pending > 0 || !opens) {
         EXIT_NEGATIVE
     } else {
         EXIT_OK
     })
 }
 
-/// How far a store's layout is behind this version's.
+/// How a store's layout compares with this version's.
 struct Layout {
     place: String,
-    version: u32,
+    found: StoreLayout,
     newest: u32,
     pending: usize,
 }
@@ -51,19 +53,20 @@ impl Layout {
         if let Some(options) = boot::postgres(config) {
             let examined = examine(&options).await.context("reading the database")?;
             let newest = postgres::newest_schema_version();
+            let pending = newest.saturating_sub(examined.layout.version);
             return Ok(Self {
                 place: examined.place,
-                version: examined.schema_version,
+                found: examined.layout,
                 newest,
-                pending: usize::try_from(newest.saturating_sub(examined.schema_version))?,
+                pending: usize::try_from(pending)?,
             });
         }
-        let reading = "reading the data directory";
+        let (data, reading) = (&config.data_dir, "reading the data directory");
         Ok(Self {
-            place: config.data_dir.display().to_string(),
-            version: schema_version(&config.data_dir).context(reading)?,
-            newest: newest_schema_version(),
-            pending: migrations_pending(&config.data_dir).context(reading)?.len(),
+            place: data.display().to_string(),
+            found: sqlite::layout(data).context(reading)?,
+            newest: sqlite::newest_schema_version(),
+            pending: sqlite::migrations_pending(data).context(reading)?.len(),
         })
     }
 }

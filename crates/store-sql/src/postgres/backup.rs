@@ -35,7 +35,7 @@ const DERIVED: [&str; 2] = ["lens_near", "memory_near"];
 ///
 /// # Errors
 /// [`StoreError::AlreadyExists`] when `target` exists; [`StoreError::NotFound`] for a database without Charter's
-/// tables; [`StoreError::Engine`] when the server does not answer; [`StoreError::Full`].
+/// tables; [`StoreError::NewerSchema`] when only a newer Charter may open it; [`StoreError::Engine`] when the server does not answer; [`StoreError::Full`].
 pub async fn back_up(
     options: &PostgresOptions,
     target: &Path,
@@ -56,23 +56,24 @@ pub async fn back_up(
 /// Restores the rows of a backup into a database without tables, and brings its layout up to date, atomically.
 ///
 /// # Errors
-/// As [`Manifest::verified`]; [`StoreError::Refused`] for a backup of another engine, and a database that is not empty;
-/// [`StoreError::NewerSchema`] when a newer Charter took the backup.
+/// As [`Manifest::verified`]; [`StoreError::Refused`] for a backup of another engine or a newer layout, and a database
+/// that is not empty.
 pub async fn restore(backup: &Path, options: &PostgresOptions) -> Result<Manifest, StoreError> {
     let manifest = Manifest::verified(backup)?;
     manifest.must_be_for(backup, BackupEngine::Postgres, schema::newest())?;
     let (mut client, place) = connect(options).await?;
-    if schema::version(&client, &place).await? != 0 {
+    if schema::layout(&client, &place).await?.version != 0 {
         return Err(StoreError::AlreadyExists {
             what: "database with Charter's tables",
             id: place.to_string(),
         });
     }
-    schema::migrate_to(&mut client, &place, manifest.layout).await?;
+    let known = schema::known();
+    schema::migrate_to(&mut client, &place, &known, manifest.layout).await?;
     let loading = client.transaction().await.map_err(during(RESTORING))?;
     load(&loading, backup, &manifest).await?;
     loading.commit().await.map_err(during(RESTORING))?;
-    schema::migrate_to(&mut client, &place, schema::newest()).await?;
+    schema::migrate_to(&mut client, &place, &known, schema::newest()).await?;
     client
         .batch_execute("ANALYZE")
         .await
@@ -97,7 +98,7 @@ pub(super) async fn connect(
     Ok((client, place))
 }
 
-/// Opens a snapshot, and returns it with the version of the layout.
+/// Opens a snapshot, and returns it with the version of the layout. Refuses a layout that this build may not open.
 pub(super) async fn snapshot<'c>(
     client: &'c mut Client,
     place: &DatabaseAddress,
@@ -106,7 +107,7 @@ pub(super) async fn snapshot<'c>(
     let snapshot = snapshot.isolation_level(IsolationLevel::RepeatableRead);
     let snapshot = snapshot.read_only(true).start().await;
     let snapshot = snapshot.map_err(during("beginning to read the database"))?;
-    match schema::version(&snapshot, place).await? {
+    match schema::readable(&snapshot, place).await?.version {
         0 => Err(StoreError::NotFound {
             what: "Charter's tables",
             id: place.to_string(),

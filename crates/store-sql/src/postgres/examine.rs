@@ -8,6 +8,7 @@ use super::address::DatabaseAddress;
 use super::options::PostgresOptions;
 use super::{schema, tls};
 use crate::failure::postgres::during;
+use crate::schema::StoreLayout;
 
 /// Properties of a database, read before it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +17,8 @@ pub struct Examination {
     pub place: String,
     /// The server's version, e.g. `18.1`.
     pub server: String,
-    /// The schema's version, 0 for an empty database.
-    pub schema_version: u32,
+    /// The layout, with the version 0 for an empty database.
+    pub layout: StoreLayout,
     /// The user that Charter connects as.
     pub user: String,
     /// Whether this user is a superuser or may bypass row-level security.
@@ -26,6 +27,16 @@ pub struct Examination {
     pub vector: VectorExtension,
     /// The current time by the server's clock.
     pub now: Timestamp,
+}
+
+impl Examination {
+    /// Refuses a database that this build may not open.
+    ///
+    /// # Errors
+    /// [`StoreError::NewerSchema`].
+    pub fn must_be_openable(&self) -> Result<(), StoreError> {
+        self.layout.must_open_in(schema::newest(), &self.place)
+    }
 }
 
 /// Whether a database can search vectors.
@@ -74,7 +85,7 @@ async fn look(client: &Client, place: &DatabaseAddress) -> Result<Examination, S
     Ok(Examination {
         place: place.to_string(),
         server: row.get(0),
-        schema_version: schema::version(client, place).await?,
+        layout: schema::layout(client, place).await?,
         user: row.get(1),
         bypasses_row_security: row.get(2),
         vector: match (row.get(3), row.get(4)) {

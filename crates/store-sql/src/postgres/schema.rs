@@ -1,19 +1,33 @@
-//! The schema's versions and migrations, under an advisory lock of the database.
+//! The layouts of this build, the layout of a database, and the migrations in between, under an advisory lock of the
+//! database.
 
 use std::error::Error as StdError;
 
 use charter_store::StoreError;
-use refinery::{Runner, Target};
+use refinery::{Migration, Target};
 use tokio_postgres::{Client, Config, GenericClient};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::DatabaseAddress;
 use crate::failure::postgres::during;
-use crate::schema;
+use crate::schema::{self, StoreLayout};
+
+#[cfg(test)]
+mod tests;
 
 refinery::embed_migrations!("src/postgres/migrations");
 
-/// The advisory lock under which migrations run: `charter` in ASCII.
+/// Layouts after those of this version, by which upgrades are rehearsed (`make test-upgrade`).
+#[cfg(any(test, feature = "next-layout"))]
+const NEXT: [(&str, &str); 2] = [
+    (
+        "rehearsed_addition",
+        include_str!("rehearsal/addition.sql"),
+    ),
+    ("rehearsed_break", include_str!("rehearsal/break.sql")),
+];
+
+/// The advisory lock under which migrations run: `charter` in ASCII. Every version takes the same lock.
 const LOCK: i64 = 0x0063_6861_7274_6572;
 
 const DOING: &str = "migrating the database";
@@ -25,38 +39,46 @@ pub(super) enum Pgvector {
     Absent,
 }
 
-fn runner() -> Runner {
-    migrations::runner()
-        .set_abort_divergent(true)
-        .set_abort_missing(true)
+/// Returns the migrations of this build.
+#[cfg(not(feature = "next-layout"))]
+pub(super) fn known() -> Vec<Migration> {
+    committed()
 }
 
-/// Returns the newest schema version that this build knows.
+/// Returns the migrations of this build, with those of a rehearsal.
+#[cfg(feature = "next-layout")]
+pub(super) fn known() -> Vec<Migration> {
+    schema::followed_by(committed(), &NEXT[..schema::REHEARSED])
+}
+
+/// Returns the migrations in the folder `migrations`.
+fn committed() -> Vec<Migration> {
+    migrations::runner().get_migrations().clone()
+}
+
+/// Returns the newest version that this build knows.
 pub(super) fn newest() -> u32 {
-    let versions = runner();
-    let versions = versions.get_migrations().iter().map(|m| m.version());
-    versions
-        .max()
-        .and_then(|v| u32::try_from(v).ok())
-        .unwrap_or(0)
+    schema::newest(&known())
 }
 
-/// Migrates a database to [`newest`], each migration in its own transaction, and installs pgvector if possible.
-/// Replicas that start at the same time wait for each other.
+/// Migrates a database to the newest of the `known` migrations, all in one transaction, and installs pgvector if
+/// possible. A newer layout that this build may open stays as it is. Replicas that start at the same time wait for each
+/// other.
 ///
 /// # Errors
-/// [`StoreError::NewerSchema`] when the database has a newer version, [`StoreError::EarlierLayout`] when it has another
-/// initial schema; [`StoreError::Engine`] when the server does not answer, or a later migration differs from this
-/// build's migration with that number.
+/// [`StoreError::NewerSchema`] when only newer builds may open the database, [`StoreError::EarlierLayout`] when it has
+/// another initial schema; [`StoreError::Engine`] when the server does not answer, or a later migration differs from
+/// this build's migration with that number.
 pub(super) async fn migrate(
     config: &Config,
     tls: &MakeRustlsConnect,
     place: &DatabaseAddress,
+    known: &[Migration],
 ) -> Result<Pgvector, StoreError> {
     let connected = config.connect(tls.clone()).await;
     let (mut client, connection) = connected.map_err(|error| place.not_reached(error))?;
     let driven = tokio::spawn(connection);
-    let migrated = migrate_locked(&mut client, place).await;
+    let migrated = migrate_locked(&mut client, place, known).await;
     // Closing the connection releases the lock, after success and failure.
     drop(client);
     match driven.await {
@@ -69,12 +91,17 @@ pub(super) async fn migrate(
 async fn migrate_locked(
     client: &mut Client,
     place: &DatabaseAddress,
+    known: &[Migration],
 ) -> Result<Pgvector, StoreError> {
     let locked = client
         .execute("SELECT pg_advisory_lock($1)", &[&LOCK])
         .await;
     locked.map_err(during("waiting for the migrations of another process"))?;
-    migrate_to(client, place, newest()).await?;
+    let supported = schema::newest(known);
+    let found = migrate_to(client, place, known, supported).await?;
+    if found.version > supported {
+        schema::note_newer(&found, supported);
+    }
     let pgvector = client.query_one("SELECT charter_pgvector()", &[]).await;
     Ok(match pgvector.map_err(during(DOING))?.get(0) {
         true => Pgvector::Used,
@@ -82,51 +109,72 @@ async fn migrate_locked(
     })
 }
 
-/// Migrates a database to a version; the caller holds the lock.
+/// Migrates a database to a version; the caller holds the lock. Returns the layout that was found.
 pub(super) async fn migrate_to(
     client: &mut Client,
     place: &DatabaseAddress,
+    known: &[Migration],
     version: u32,
-) -> Result<(), StoreError> {
-    let found = self::version(client, place).await?;
-    if found > version {
-        return Err(StoreError::NewerSchema {
-            path: place.to_string(),
-            found,
-            supported: version,
-        });
-    }
-    if found == version {
-        return Ok(());
+) -> Result<StoreLayout, StoreError> {
+    let found = layout_among(client, place, known).await?;
+    found.must_open_in(version, &place.to_string())?;
+    if found.version >= version {
+        return Ok(found);
     }
     let target = i32::try_from(version).map(Target::Version);
-    let runner = runner().set_target(target.unwrap_or(Target::Latest));
+    let runner = schema::runner(known).set_target(target.unwrap_or(Target::Latest));
     let migrated = runner.run_async(client).await;
     migrated
-        .map(|_report| ())
+        .map(|_report| found)
         .map_err(|source| place.failed(DOING, Box::<dyn StdError + Send + Sync>::from(source)))
 }
 
-/// Returns the version of the database at `place`, 0 for an empty one.
+/// Returns the layout of the database at `place`.
 ///
 /// # Errors
 /// [`StoreError::EarlierLayout`] as for [`schema::version`].
-pub(super) async fn version(
+pub(super) async fn layout(
     client: &impl GenericClient,
     place: &DatabaseAddress,
-) -> Result<u32, StoreError> {
-    let doing = "reading the schema version";
+) -> Result<StoreLayout, StoreError> {
+    layout_among(client, place, &known()).await
+}
+
+async fn layout_among(
+    client: &impl GenericClient,
+    place: &DatabaseAddress,
+    known: &[Migration],
+) -> Result<StoreLayout, StoreError> {
+    let doing = "reading the layout of the database";
     let sql = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
-    let known = client.query_one(sql, &[]).await.map_err(during(doing))?;
-    if !known.get::<_, bool>(0) {
-        return Ok(0);
+    let table = client.query_one(sql, &[]).await.map_err(during(doing))?;
+    if !table.get::<_, bool>(0) {
+        return Ok(StoreLayout::empty());
     }
     let history = client.query_one(schema::HISTORY, &[]).await;
     let history = history.map_err(during(doing))?;
-    schema::version(
-        &place.to_string(),
-        history.get(0),
-        history.get(1),
-        &runner(),
-    )
+    let version = schema::version(&place.to_string(), history.get(0), history.get(1), known)?;
+    if version == 0 {
+        return Ok(StoreLayout::empty());
+    }
+    let readers = client.query_one(schema::READERS, &[]).await;
+    let readers = readers.map_err(during(doing))?;
+    Ok(StoreLayout {
+        version,
+        oldest_reader: schema::number(readers.get(0), "layout")?,
+        charter: readers.get(1),
+    })
+}
+
+/// Returns the layout of the database at `place`. Refuses one that this build may not open.
+///
+/// # Errors
+/// As [`layout`]; [`StoreError::NewerSchema`] for a layout that only newer builds may open.
+pub(super) async fn readable(
+    client: &impl GenericClient,
+    place: &DatabaseAddress,
+) -> Result<StoreLayout, StoreError> {
+    let found = layout(client, place).await?;
+    found.must_open_in(newest(), &place.to_string())?;
+    Ok(found)
 }

@@ -24,8 +24,9 @@ const RESTORED: &str = "charter.db.restoring";
 /// copy. The database stays in use, and no other call waits. Blocks.
 ///
 /// # Errors
-/// [`StoreError::NotFound`] without a database; [`StoreError::AlreadyExists`] when `target` exists;
-/// [`StoreError::Corrupt`] when the copy is damaged; [`StoreError::Full`].
+/// [`StoreError::NotFound`] without a database; [`StoreError::NewerSchema`] when only a newer Charter may open it;
+/// [`StoreError::AlreadyExists`] when `target` exists; [`StoreError::Corrupt`] when the copy is damaged;
+/// [`StoreError::Full`].
 pub fn back_up(data: &Path, target: &Path, at: Timestamp) -> Result<Manifest, StoreError> {
     let source = open_to_read(data)?;
     backup::create(target)?;
@@ -36,7 +37,8 @@ pub fn back_up(data: &Path, target: &Path, at: Timestamp) -> Result<Manifest, St
     Ok(manifest)
 }
 
-/// Opens the database of the data directory `data`, even while it is in use. Refuses an earlier layout.
+/// Opens the database of the data directory `data`, even while it is in use. Refuses a layout that this build may not
+/// open.
 pub(super) fn open_to_read(data: &Path) -> Result<Connection, StoreError> {
     let path = data.join(DATABASE);
     if !path.exists() {
@@ -49,7 +51,7 @@ pub(super) fn open_to_read(data: &Path) -> Result<Connection, StoreError> {
     let source =
         Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(&opening)?;
     connection::prepare_reader(&source).map_err(&opening)?;
-    schema::version(&source, &path)?;
+    schema::readable(&source, &path)?;
     Ok(source)
 }
 
@@ -64,7 +66,7 @@ fn copy(source: &Connection, path: &Path) -> Result<u32, StoreError> {
         .pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
         .map_err(during(COPYING))?;
     must_be_intact(&target, path)?;
-    schema::version(&target, path)
+    Ok(schema::layout(&target, path)?.version)
 }
 
 /// Refuses a damaged database, or one with a dangling reference.
@@ -99,9 +101,8 @@ fn findings(connection: &Connection, sql: &str) -> Result<Vec<String>, StoreErro
 /// gets its name after it has been checked. Blocks.
 ///
 /// # Errors
-/// As [`Manifest::verified`]; [`StoreError::Refused`] for a backup of another engine; [`StoreError::AlreadyExists`]
-/// when there is a database; [`StoreError::Locked`] while it is in use; [`StoreError::NewerSchema`] when a newer
-/// Charter took the backup.
+/// As [`Manifest::verified`]; [`StoreError::Refused`] for a backup of another engine or a newer layout;
+/// [`StoreError::AlreadyExists`] when there is a database; [`StoreError::Locked`] while it is in use.
 pub fn restore(backup: &Path, data: &Path, holder: &str) -> Result<Manifest, StoreError> {
     let manifest = Manifest::verified(backup)?;
     manifest.must_be_for(backup, BackupEngine::Sqlite, schema::newest())?;
@@ -116,7 +117,8 @@ pub fn restore(backup: &Path, data: &Path, holder: &str) -> Result<Manifest, Sto
     fs::copy(backup.join(DATABASE), &partial).map_err(backup::during(RESTORING))?;
     let restored = Connection::open(&partial).map_err(during(RESTORING))?;
     must_be_intact(&restored, &partial)?;
-    if schema::version(&restored, &backup.join(DATABASE))? != manifest.layout {
+    let layout = schema::layout(&restored, &backup.join(DATABASE))?;
+    if layout.version != manifest.layout {
         let detail = "its layout differs from the manifest".to_owned();
         return Err(backup::corrupt(backup, DATABASE, detail));
     }

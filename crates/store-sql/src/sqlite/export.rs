@@ -33,7 +33,7 @@ pub fn export_tenant(
     backup::create(target)?;
     let begun = source.execute_batch("BEGIN");
     begun.map_err(during(EXPORTING))?;
-    let layout = schema::version(&source, &data.join(DATABASE))?;
+    let layout = schema::layout(&source, &data.join(DATABASE))?.version;
     let mut files = Vec::new();
     let tables = now(Box::pin(owned(&mut Tx::Sqlite(&mut source))))?;
     for (table, owner) in tables {

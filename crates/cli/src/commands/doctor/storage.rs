@@ -1,7 +1,7 @@
 //! Checks of storage: the data directory, or the database on a server.
 
 use charter_store_sql::postgres::{self, Examination, PostgresOptions, VectorExtension, examine};
-use charter_store_sql::sqlite::{migrations_pending, newest_schema_version, schema_version};
+use charter_store_sql::{StoreLayout, sqlite};
 
 use super::Check;
 use super::four_eyes::StoredKeys;
@@ -44,11 +44,12 @@ async fn database_checks(options: &PostgresOptions) -> Vec<Check> {
 }
 
 fn database(examined: &Examination) -> Check {
-    let (found, newest) = (examined.schema_version, postgres::newest_schema_version());
-    let said = format!(
-        "PostgreSQL {} at {}: layout {found} of {newest}, {}",
+    let newest = postgres::newest_schema_version();
+    let text = format!(
+        "PostgreSQL {} at {}: layout {} of {newest}, {}",
         examined.server,
         examined.place,
+        examined.layout.version,
         match &examined.vector {
             VectorExtension::Installed(version) => {
                 format!("extension vector {version} finds memories and passages (0.8 or newer)")
@@ -64,11 +65,19 @@ fn database(examined: &Examination) -> Check {
     );
     Check {
         name: "database",
-        found: if found > newest {
-            Err(said + "; written by a newer version of Charter")
-        } else {
-            Ok(said)
-        },
+        found: readable(&examined.layout, newest, text),
+    }
+}
+
+/// Adds to a text about a store whether this version may open it, if a newer version wrote it.
+fn readable(found: &StoreLayout, newest: u32, text: String) -> Result<String, String> {
+    let charter = &found.charter;
+    if !found.opens_in(newest) {
+        Err(format!("{text}; only Charter {charter} or later opens it"))
+    } else if found.version > newest {
+        Ok(format!("{text}; the layout of Charter {charter}, which this version opens too"))
+    } else {
+        Ok(text)
     }
 }
 
@@ -96,18 +105,20 @@ fn clock(examined: &Examination) -> Result<String, String> {
 }
 
 fn layout(config: &Config) -> Check {
-    let found = migrations_pending(&config.data_dir)
-        .and_then(|pending| Ok((pending.len(), schema_version(&config.data_dir)?)))
-        .map(|(pending, version)| {
-            format!(
-                "{}: layout {version} of {}, {pending} migration(s) pending",
-                config.data_dir.display(),
-                newest_schema_version()
-            )
-        });
+    let newest = sqlite::newest_schema_version();
+    let found = sqlite::layout(&config.data_dir).map_err(|error| error.to_string());
+    let found = found.and_then(|found| {
+        let pending = newest.saturating_sub(found.version);
+        let text = format!(
+            "{}: layout {} of {newest}, {pending} migration(s) pending",
+            config.data_dir.display(),
+            found.version,
+        );
+        readable(&found, newest, text)
+    });
     Check {
         name: "data directory",
-        found: found.map_err(|error| error.to_string()),
+        found,
     }
 }
 

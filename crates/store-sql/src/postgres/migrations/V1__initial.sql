@@ -14,6 +14,18 @@ BEGIN
     RAISE EXCEPTION '%', TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 
+-- Layout -------------------------------------------------------------------------------------------
+
+-- Without a tenant: one row. The number of the layout is that of the newest migration in `refinery_schema_history`.
+-- Each later migration updates the row: `oldest_reader` is the oldest layout whose builds may open the database, and
+-- `charter` the first version of Charter with the layout.
+CREATE TABLE layout (
+    only_row      integer PRIMARY KEY CHECK (only_row = 1),
+    oldest_reader bigint NOT NULL,
+    charter       text NOT NULL
+);
+INSERT INTO layout (only_row, oldest_reader, charter) VALUES (1, 1, '0.1.0');
+
 -- Packages and documents ---------------------------------------------------------------------------
 
 -- Without a tenant: one row, which every registration locks.

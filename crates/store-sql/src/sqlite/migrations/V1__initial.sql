@@ -11,6 +11,18 @@
 -- SQLite would read the key instead of that index. A column that numbers rows in their order is the primary key, and
 -- the natural key is unique; AUTOINCREMENT uses no number twice.
 
+-- Layout -------------------------------------------------------------------------------------------
+
+-- Without a tenant: one row. The number of the layout is that of the newest migration in `refinery_schema_history`.
+-- Each later migration updates the row: `oldest_reader` is the oldest layout whose builds may open the database, and
+-- `charter` the first version of Charter with the layout.
+CREATE TABLE layout (
+    only_row      INTEGER PRIMARY KEY CHECK (only_row = 1),
+    oldest_reader INTEGER NOT NULL,
+    charter       TEXT NOT NULL
+) STRICT;
+INSERT INTO layout (only_row, oldest_reader, charter) VALUES (1, 1, '0.1.0');
+
 -- Packages and documents ---------------------------------------------------------------------------
 
 -- Without a tenant: one row.
