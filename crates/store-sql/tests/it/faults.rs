@@ -12,8 +12,10 @@ use charter_store::journal::{GENESIS, Journal, NextPhase, verify_chain};
 use charter_store::lease::{Fence, Leases};
 use charter_store::outbox::{NewMessage, Outbox};
 use charter_store::tag::Tags;
+use charter_store_sql::StoreLayout;
 use charter_store_sql::sqlite::{
-    SqliteOptions, SqliteStore, back_up, migrations_pending, newest_schema_version, schema_version,
+    SqliteOptions, SqliteStore, back_up, layout, migrations_pending, newest_schema_version,
+    schema_version,
 };
 use charter_testkit::assert_refused;
 use charter_testkit::store_suite::Outcome;
@@ -287,7 +289,7 @@ async fn a_damaged_page_is_found() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_newer_schema_is_refused_and_left_alone() -> Outcome {
+async fn a_newer_layout_is_opened_unless_it_names_a_newer_reader() -> Outcome {
     let dir = tempfile::tempdir()?;
     assert_eq!(schema_version(dir.path())?, 0);
     let pending = migrations_pending(dir.path())?;
@@ -297,17 +299,32 @@ async fn a_newer_schema_is_refused_and_left_alone() -> Outcome {
     assert_eq!(schema_version(dir.path())?, newest_schema_version());
     assert_eq!(migrations_pending(dir.path())?, vec![]);
     let newer = newest_schema_version() + 1;
-    Connection::open(dir.path().join(DATABASE))?.execute(
+    let path = dir.path().join(DATABASE);
+    let connection = Connection::open(&path)?;
+    connection.execute(
         "INSERT INTO refinery_schema_history (version, name, applied_on, checksum)
          VALUES (?1, 'from_the_future', '2030-01-01T00:00:00Z', '1')",
         [newer],
     )?;
+    connection.execute("UPDATE layout SET charter = '9.9.9'", [])?;
+    drop(connection);
+    // It names no newer reader.
+    open(dir.path())?.close().await?;
+    assert_eq!(schema_version(dir.path())?, newer);
+    Connection::open(&path)?.execute("UPDATE layout SET oldest_reader = ?1", [newer])?;
+    let before = std::fs::read(&path)?;
     assert_refused!(
         open(dir.path()),
-        StoreError::NewerSchema { found, supported, .. }
-            if *found == newer && *supported == newest_schema_version()
+        StoreError::NewerSchema { found, supported, charter, .. }
+            if *found == newer && *supported == newest_schema_version() && charter == "9.9.9"
     );
-    assert_eq!(schema_version(dir.path())?, newer);
+    assert_eq!(std::fs::read(&path)?, before);
+    let newest = StoreLayout {
+        version: newer,
+        oldest_reader: newer,
+        charter: "9.9.9".to_owned(),
+    };
+    assert_eq!(layout(dir.path())?, newest);
     Ok(())
 }
 

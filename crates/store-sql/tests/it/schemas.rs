@@ -1,7 +1,8 @@
 //! The schemas of both engines have the same tables, indexes and triggers, except for the differences named here. Reads
-//! the two files, without a database.
+//! the files of both, without a database.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const SQLITE: &str = include_str!("../../src/sqlite/migrations/V1__initial.sql");
 const POSTGRES: &str = include_str!("../../src/postgres/migrations/V1__initial.sql");
@@ -152,6 +153,42 @@ fn first_words(schema: &str, kind: &str, count: usize) -> Vec<String> {
         words.collect::<Vec<_>>().join(" ")
     });
     words.collect()
+}
+
+/// Returns the migrations of an engine by their file names.
+fn migrations(engine: &str) -> BTreeMap<String, String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = std::fs::read_dir(source.join(engine).join("migrations")).unwrap();
+    let migrations = files.map(|file| {
+        let file = file.unwrap();
+        let name = file.file_name().into_string().unwrap();
+        (name, std::fs::read_to_string(file.path()).unwrap())
+    });
+    migrations.collect()
+}
+
+/// A build decides by this row whether it may open the layout of a newer one.
+#[test]
+fn both_engines_have_the_same_migrations_and_each_updates_the_layout() {
+    let (sqlite, postgres) = (migrations("sqlite"), migrations("postgres"));
+    assert!(sqlite.keys().eq(postgres.keys()), "{:?}", sqlite.keys());
+    let of_layout = |sql: &str| {
+        let lines = sql.lines().map(|line| line.split("--").next());
+        let sql: Vec<&str> = lines.map(Option::unwrap_or_default).collect();
+        let sql = sql.join("\n");
+        let statements = sql.split(';').map(str::trim);
+        let updates = statements.filter(|s| s.starts_with("UPDATE layout SET oldest_reader = "));
+        updates.map(str::to_owned).collect::<Vec<String>>()
+    };
+    for (name, sql) in &sqlite {
+        if name == "V1__initial.sql" {
+            continue;
+        }
+        let updates = of_layout(sql);
+        assert_eq!(updates.len(), 1, "{name}");
+        assert!(updates[0].contains(", charter = '"), "{name}: {updates:?}");
+        assert_eq!(of_layout(&postgres[name]), updates, "{name}");
+    }
 }
 
 #[test]

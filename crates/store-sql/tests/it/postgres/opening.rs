@@ -35,17 +35,33 @@ async fn four_that_open_at_once_migrate_once() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_charter_is_refused() -> Outcome {
+async fn a_database_of_a_newer_charter_is_opened_unless_it_names_a_newer_reader() -> Outcome {
     let database = migrated().await;
-    let sql = "INSERT INTO refinery_schema_history VALUES (99, 'later', 'now', '0')";
-    raw(&database).await.execute(sql, &[]).await?;
+    let client = raw(&database).await;
+    let sql = "INSERT INTO refinery_schema_history VALUES (99, 'later', 'now', '0');
+               UPDATE layout SET charter = '9.9.9'";
+    client.batch_execute(sql).await?;
+    // It names no newer reader.
+    let store = PostgresStore::connect(&options(&database)).await?;
+    assert_eq!(store.calibration("none").await?, None);
+    store.close();
+    let sql = "UPDATE layout SET oldest_reader = 99";
+    client.execute(sql, &[]).await?;
+    let examined = examine(&options(&database)).await?;
+    assert_eq!(examined.layout.version, 99);
+    assert!(matches!(
+        examined.must_be_openable(),
+        Err(StoreError::NewerSchema { found: 99, .. })
+    ));
     match PostgresStore::connect(&options(&database)).await {
         Err(StoreError::NewerSchema {
             path,
             found,
+            charter,
             supported,
         }) => {
             assert_eq!((found, supported), (99, newest_schema_version()));
+            assert_eq!(charter, "9.9.9");
             assert!(
                 path.ends_with(&format!(":5432/{}", database.name())),
                 "{path}"
