@@ -546,6 +546,35 @@ impl Database {
         self.server.say_in(&self.name, "CREATE EXTENSION vector");
     }
 
+    /// Runs a statement as the superuser, and returns the plain result values.
+    ///
+    /// # Panics
+    /// If the statement fails.
+    pub fn query(&self, sql: &str) -> String {
+        self.server.say_in(&self.name, sql)
+    }
+
+    /// Returns the definitions and the rows of the whole database, as `pg_dump` writes them.
+    ///
+    /// # Panics
+    /// If the server cannot be reached.
+    #[must_use]
+    pub fn dump(&self) -> String {
+        let port = self.server.start.port.to_string();
+        let dumped = Command::new(self.server.clients.join("pg_dump"))
+            .args(["-U", "postgres", "-d", &self.name, "-p", &port, "-h"])
+            .arg(&self.server.folder)
+            .output()
+            .expect("pg_dump");
+        assert!(dumped.status.success(), "{dumped:?}");
+        let text = String::from_utf8_lossy(&dumped.stdout);
+        // These lines have a random word.
+        let lines = text.lines().filter(|line| {
+            !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// Returns the name of the database.
     #[must_use]
     pub fn name(&self) -> &str {

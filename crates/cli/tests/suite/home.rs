@@ -25,7 +25,8 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 /// With the value `postgres`, every home uses a new database on a real server.
 const STORE: &str = "CHARTER_TEST_STORE";
 
-const CHARTER: &str = env!("CARGO_BIN_EXE_charter");
+/// The binary of this build.
+pub(crate) const CHARTER: &str = env!("CARGO_BIN_EXE_charter");
 
 /// A server on a free port.
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
@@ -59,6 +60,8 @@ pub(crate) struct Home {
     environment: Vec<(String, String)>,
     /// The database in place of a file; dropped with the last home.
     database: Option<Arc<Database>>,
+    /// The binary that commands and servers run.
+    binary: String,
 }
 
 impl Home {
@@ -73,6 +76,7 @@ impl Home {
             dir: TempDir::new().unwrap(),
             environment: Vec::new(),
             database: None,
+            binary: CHARTER.to_owned(),
         };
         let home = home.with("CHARTER_MODEL__CACHE", models.to_str().unwrap());
         // A test that stops a server does not wait for steps that never end.
@@ -127,6 +131,11 @@ impl Home {
         self.environment.retain(|(known, _)| known != name);
     }
 
+    /// Runs the binary of another build from now on.
+    pub(crate) fn use_binary(&mut self, binary: &str) {
+        self.binary = binary.to_owned();
+    }
+
     /// A path beside the data directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
@@ -144,7 +153,7 @@ impl Home {
 
     /// The binary in an isolated environment, without its data directory.
     fn bare_command(&self) -> Command {
-        self.program(CHARTER)
+        self.program(&self.binary)
     }
 
     fn program(&self, program: &str) -> Command {

@@ -98,4 +98,5 @@ mod templates;
 mod tenants;
 mod tools;
 mod unknown_ids;
+mod upgrade;
 mod web_search;
