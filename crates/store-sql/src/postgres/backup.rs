@@ -35,7 +35,8 @@ const DERIVED: [&str; 2] = ["lens_near", "memory_near"];
 ///
 /// # Errors
 /// [`StoreError::AlreadyExists`] when `target` exists; [`StoreError::NotFound`] for a database without Charter's
-/// tables; [`StoreError::NewerSchema`] when only a newer Charter may open it; [`StoreError::Engine`] when the server does not answer; [`StoreError::Full`].
+/// tables; [`StoreError::NewerSchema`] when only a newer Charter may open it; [`StoreError::Engine`] when the server
+/// does not answer; [`StoreError::Full`].
 pub async fn back_up(
     options: &PostgresOptions,
     target: &Path,
