@@ -252,7 +252,8 @@ pub fn schema_version(dir: &Path) -> Result<u32, StoreError> {
     layout(dir).map(|layout| layout.version)
 }
 
-/// Returns the layout of a data directory's database, with the version 0 when it has none; does not create or change it.
+/// Returns the layout of a data directory's database, with the version 0 when it has none; does not create or change
+/// it.
 ///
 /// # Errors
 /// [`StoreError::EarlierLayout`] when it has an unreleased layout; [`StoreError::Corrupt`] when the file is not a

@@ -234,8 +234,8 @@ fn restore_the_backup(backup: &Path, home: &Home, service: &Service, run: &Value
     stop(server);
 }
 
-/// Runs wait for approval across an upgrade to a layout that only adds, and the way back over that layout. Returns a run
-/// that the present build left waiting afterwards.
+/// Runs wait for approval across an upgrade to a layout that only adds, and the way back over that layout. Returns a
+/// run that the present build left waiting afterwards.
 fn add_and_return(installation: &mut Installation, runs: [&Value; 2]) -> Value {
     let [present, oldest_reader, newest] = installation.layout(0);
     assert_eq!(present, newest);
