@@ -107,7 +107,9 @@ impl OperationFilter {
                 has_method && matches_path(glob, operation.path)
             }
             Self::Method(name) => operation.method.eq_ignore_ascii_case(name),
-            Self::Operation(glob) => !operation.id.is_empty() && matches_segment(glob, operation.id),
+            Self::Operation(glob) => {
+                !operation.id.is_empty() && matches_segment(glob, operation.id)
+            }
         }
     }
 

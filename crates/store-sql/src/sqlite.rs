@@ -231,9 +231,7 @@ fn open_to_look(path: &Path) -> Result<Option<Connection>, StoreError> {
         return Ok(None);
     }
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
-    connection
-        .map(Some)
-        .map_err(during("opening the database"))
+    connection.map(Some).map_err(during("opening the database"))
 }
 
 /// Returns the migrations that opening this data directory would apply; does not create or change it.

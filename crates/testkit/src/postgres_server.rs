@@ -569,9 +569,9 @@ impl Database {
         assert!(dumped.status.success(), "{dumped:?}");
         let text = String::from_utf8_lossy(&dumped.stdout);
         // These lines have a random word.
-        let lines = text.lines().filter(|line| {
-            !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict")
-        });
+        let lines = text
+            .lines()
+            .filter(|line| !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict"));
         lines.collect::<Vec<_>>().join("\n")
     }
 

@@ -20,6 +20,7 @@ pub(crate) struct Function {
     /// Path of modules, type and name: `gate::Rig::start`.
     pub(crate) path: String,
     pub(crate) is_test: bool,
+    pub(crate) is_ignored: bool,
     is_method: bool,
     calls: Vec<Call>,
     /// String literals in its body.
@@ -238,13 +239,17 @@ impl Scope {
         let mut functions = Vec::new();
         let mut owner: Option<(String, usize)> = None;
         let mut is_test = false;
+        let mut is_ignored = false;
         let mut at = 0;
         while at < tokens.len() {
             let rest = &tokens[at..];
             owner = owner.filter(|(_, end)| at < *end);
             let block = || block(rest).map(|block| at + block.start..at + block.end);
             match rest {
-                [Token { text: "#", .. }, ..] => is_test |= is_test_attribute(rest),
+                [Token { text: "#", .. }, ..] => {
+                    is_test |= is_test_attribute(rest);
+                    is_ignored |= is_ignore_attribute(rest);
+                }
                 [Token { text: "impl", .. }, ..] => {
                     if let (Some(name), Some(block)) = (self_type(rest), block()) {
                         owner = Some((self.path_of_type(name), block.end));
@@ -257,6 +262,7 @@ impl Scope {
                         functions.push(Function {
                             path: joined(owner.unwrap_or(&self.module), &[name.text]),
                             is_test,
+                            is_ignored,
                             is_method: owner.is_some(),
                             calls: self.calls(owner, body),
                             literals: literals(text, body),
@@ -264,6 +270,7 @@ impl Scope {
                         at = block.end;
                     }
                     is_test = false;
+                    is_ignored = false;
                 }
                 _ => {}
             }
@@ -300,6 +307,14 @@ impl Scope {
 fn is_test_attribute(tokens: &[Token<'_>]) -> bool {
     let text: String = tokens.iter().take(6).map(|token| token.text).collect();
     text.starts_with("#[test]") || text.starts_with("#[tokio::test")
+}
+
+/// Whether the tokens starting with `#` are `#[ignore …`.
+fn is_ignore_attribute(tokens: &[Token<'_>]) -> bool {
+    matches!(
+        tokens,
+        [_, Token { text: "[", .. }, Token { text: "ignore", .. }, ..]
+    )
 }
 
 /// Returns the range from the first brace to its closing brace; `None` if a declaration ends before.

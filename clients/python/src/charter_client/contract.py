@@ -7378,6 +7378,8 @@ class Run(Wire):
     """The playbook's advice for judging its plan."""
     approvals: list[Approval]
     """Approvals that it waits for."""
+    awaited_run: AwaitedRun | None = None
+    """The run that it waits for. Its status is then `paused`."""
     confirm: bool
     """Whether it waits for a confirmation of the plan."""
     created_at: AwareDatetime
@@ -7424,8 +7426,6 @@ class Run(Wire):
     """When it last changed."""
     version: int
     """Number of events in the journal."""
-    waits_for: AwaitedRun | None = None
-    """The run that it waits for. Its status is then `paused`."""
 
 
 class RunAt(Wire):
@@ -7433,6 +7433,8 @@ class RunAt(Wire):
 
     at: AwareDatetime
     """When it happened."""
+    awaited_run: AwaitedRun | None = None
+    """The run that it waits for. Its status is then `paused`."""
     confirm: bool
     """Whether it waits for a confirmation of the plan."""
     dry_run: bool
@@ -7463,8 +7465,6 @@ class RunAt(Wire):
     """The parameter whose value must be typed to confirm."""
     unclear: dict[str, str] | None = None
     """Why the request's text gives no value for a missing parameter, by parameter."""
-    waits_for: AwaitedRun | None = None
-    """The run that it waits for. Its status is then `paused`."""
 
 
 class RunEvent(Wire):

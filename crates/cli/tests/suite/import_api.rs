@@ -154,7 +154,10 @@ fn a_server_of_the_configuration_replaces_that_of_the_document() {
     let address = format!("http://127.0.0.1:{}/", api.port);
     let home = importing()
         .with("CHARTER_TOOLS__EGRESS", "unused.example")
-        .with("CHARTER_TOOLS__SERVERS__NOTES__URL", "https://notes.example/v1")
+        .with(
+            "CHARTER_TOOLS__SERVERS__NOTES__URL",
+            "https://notes.example/v1",
+        )
         .with("CHARTER_TOOLS__SERVERS__NOTES__ADDRESS", &address);
     let package = home.path("notes");
     let document = api.document();

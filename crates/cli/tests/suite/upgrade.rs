@@ -298,7 +298,14 @@ fn export_the_removing_layout(installation: &mut Installation) {
     installation.use_build(Build::Removing);
     let home = &installation.home;
     let (backup, export) = (home.path("newer-backup"), home.path("export"));
-    let exporting = ["tenant", "export", "acme", text(&export), "--output", "json"];
+    let exporting = [
+        "tenant",
+        "export",
+        "acme",
+        text(&export),
+        "--output",
+        "json",
+    ];
     let exported = home.run(&exporting).json(0);
     assert!(exported["rows"].as_u64().unwrap() > 0, "{exported}");
     let taken = ["backup", text(&backup), "--output", "json"];
@@ -336,12 +343,10 @@ fn postgres_replicas_of_both_versions_serve_over_a_layout_that_only_adds() {
     let second_server = later.home.serve();
     let [found, _, newest] = later.layout(0);
     assert_eq!(found, newest);
-    for (run, server) in runs.iter().zip([
-        &first_server,
-        &second_server,
-        &first_server,
-        &second_server,
-    ]) {
+    for (run, server) in
+        runs.iter()
+            .zip([&first_server, &second_server, &first_server, &second_server])
+    {
         finish(&earlier.service, server, run);
     }
     stop(second_server);

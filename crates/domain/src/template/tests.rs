@@ -138,7 +138,11 @@ fn b000_14_a_branch_that_is_not_taken_needs_no_values() {
         let filled = evaluated(&json!(text), &values());
         assert_eq!(filled, Filled::Fault(fault), "{text}");
     }
-    let both = json!(["{{ lost | upper }}", "{{ gone if port == 22 else id }}", "{{ id | upper }}"]);
+    let both = json!([
+        "{{ lost | upper }}",
+        "{{ gone if port == 22 else id }}",
+        "{{ id | upper }}"
+    ]);
     let fault = "the template has no value for: gone, lost".to_owned();
     assert_eq!(evaluated(&both, &values()), Filled::Fault(fault));
 }

@@ -156,7 +156,10 @@ mod tests {
         let replaced = |url: &str| Some(grants.server(url)?.0);
         for (url, expected) in [
             ("https://api.example/v1/pets", "https://one.example/pets"),
-            ("https://api.example/v12/pets", "https://all.example/v12/pets"),
+            (
+                "https://api.example/v12/pets",
+                "https://all.example/v12/pets",
+            ),
         ] {
             assert_eq!(replaced(url).as_deref(), Some(expected));
         }

@@ -605,9 +605,7 @@ fn one_operation_of_a_path_can_be_selected() {
 
 #[test]
 fn streams_of_kubernetes_are_left_out() {
-    let query = |name: &str, kind: &str| {
-        json!({"name": name, "in": "query", "type": kind, "uniqueItems": true})
-    };
+    let query = |name: &str, kind: &str| json!({"name": name, "in": "query", "type": kind, "uniqueItems": true});
     let mut document = json!({
         "swagger": "2.0", "info": {"title": "Pods", "version": "1"}, "host": "api.example",
         "parameters": {"watch": query("watch", "boolean")},

@@ -20,10 +20,7 @@ refinery::embed_migrations!("src/postgres/migrations");
 /// Layouts after those of this version, by which upgrades are rehearsed (`make test-upgrade`).
 #[cfg(any(test, feature = "next-layout"))]
 const NEXT: [(&str, &str); 2] = [
-    (
-        "rehearsed_addition",
-        include_str!("rehearsal/addition.sql"),
-    ),
+    ("rehearsed_addition", include_str!("rehearsal/addition.sql")),
     ("rehearsed_break", include_str!("rehearsal/break.sql")),
 ];
 

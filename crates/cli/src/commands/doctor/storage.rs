@@ -75,7 +75,9 @@ fn readable(found: &StoreLayout, newest: u32, text: String) -> Result<String, St
     if !found.opens_in(newest) {
         Err(format!("{text}; only Charter {charter} or later opens it"))
     } else if found.version > newest {
-        Ok(format!("{text}; the layout of Charter {charter}, which this version opens too"))
+        Ok(format!(
+            "{text}; the layout of Charter {charter}, which this version opens too"
+        ))
     } else {
         Ok(text)
     }

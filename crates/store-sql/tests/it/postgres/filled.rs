@@ -479,23 +479,7 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     store
         .offer_assignment(&assignment::offer(&writer, n.into())?)
         .await?;
-    let (run, events) = sample::new_run(tenant_id, u128::from(n) + 1, 0)?;
-    store.create_run(&run, events, vec![], vec![]).await?;
-    let pending = records::pending(tenant_id, n, n + 1)?;
-    let registration = CallRegistration {
-        run_id: run.run_id,
-        approval_id: pending.approval_id.clone(),
-        calls: vec!["sha256:a".to_owned()],
-        may_wait: true,
-    };
-    store.register_calls(&tenant, registration).await?;
-    let mut asking = sample::second_append(u128::from(n) + 1, NextPhase::Ends, &["{}"])?;
-    asking.tenant_id = run.tenant_id;
-    asking.approvals = vec![ApprovalChange::Ask(pending)];
-    for message in &mut asking.messages {
-        message.tenant = Some(tenant_id.to_owned());
-    }
-    store.append(asking).await?;
+    first_approval(store, tenant_id, n).await?;
     let record = sample::evidence(tenant_id, n.into(), sample::at(0)?)?;
     store
         .put_evidence(&tenant, std::slice::from_ref(&record))
@@ -547,6 +531,29 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     };
     store.put_vectors("test/f32", vec![vector]).await?;
     first_catalogue(store, tenant_id, n).await
+}
+
+/// Writes a run that waits for an approval, with its registered call.
+async fn first_approval(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
+    let tenant = sample::tenant(tenant_id)?;
+    let (run, events) = sample::new_run(tenant_id, u128::from(n) + 1, 0)?;
+    store.create_run(&run, events, vec![], vec![]).await?;
+    let pending = records::pending(tenant_id, n, n + 1)?;
+    let registration = CallRegistration {
+        run_id: run.run_id,
+        approval_id: pending.approval_id.clone(),
+        calls: vec!["sha256:a".to_owned()],
+        may_wait: true,
+    };
+    store.register_calls(&tenant, registration).await?;
+    let mut asking = sample::second_append(u128::from(n) + 1, NextPhase::Ends, &["{}"])?;
+    asking.tenant_id = run.tenant_id;
+    asking.approvals = vec![ApprovalChange::Ask(pending)];
+    for message in &mut asking.messages {
+        message.tenant = Some(tenant_id.to_owned());
+    }
+    store.append(asking).await?;
+    Ok(())
 }
 
 /// Writes a schedule with an occurrence, and a console session.
