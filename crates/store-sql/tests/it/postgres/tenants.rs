@@ -24,11 +24,12 @@ use crate::postgres::near::with_pgvector;
 const OTHER: &str = "umbra";
 
 /// Tables without owner, each with the reason.
-const OF_NO_TENANT: [&str; 10] = [
-    // One row each: revisions and counters.
+const OF_NO_TENANT: [&str; 11] = [
+    // One row each: revisions, counters and the layout.
     "agent_skill_index",
     "catalogue",
     "notification_position",
+    "layout",
     "outbox_numbers",
     // A function of model and text, without an owner; `charter reindex` deletes unused ones.
     "embedding",
