@@ -1,4 +1,4 @@
-//! The scopes that one caller searches: its tenant's entries, which take precedence over the global ones.
+//! The scopes that one caller searches: its tenant's entries, which shadow the global ones of the same id.
 //!
 //! Must not know scores. It determines the visible entries: an id in an earlier layer hides the same id in later ones,
 //! and entries that the caller may not use are absent.

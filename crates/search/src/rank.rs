@@ -12,7 +12,7 @@ use crate::lexical::{self, LexicalScores, SearchedLayer};
 use crate::names::NameMatch;
 use crate::query::{EmbeddedQuery, QueryError};
 use crate::select::kth_largest;
-use crate::settings::{Fusion, RouteSettings, ScoreFeatures};
+use crate::settings::{Fusion, RouteSettings, ScoreFeatures, ScoreModel};
 
 /// Most candidates of one search.
 pub const MAX_TOP_K: usize = 1000;
@@ -39,6 +39,9 @@ pub struct Candidate {
     pub scope: Scope,
     /// Probability that it is right, 0 to 1: comparable across queries; thresholds apply to it.
     pub score: f32,
+    /// The score relative to the best hit of its own scope. Next to a very similar hit of another scope, a hit of low
+    /// similarity has a high `score`, but not a high `scope_score`.
+    pub scope_score: f32,
     /// Ranking value, 0 to 1 within this query.
     pub fused: f32,
     /// BM25 with the proximity bonus.
@@ -352,28 +355,35 @@ impl EntryScores {
         ranked: &[EntryPosition],
         settings: &RouteSettings,
     ) -> Vec<Candidate> {
-        let Some(features) = self.features(ranked) else {
+        let Some(best) = self.best_hit(ranked) else {
             return Vec::new();
         };
+        let scope_of = |(layer, _): EntryPosition| layers.as_slice()[layer].scope;
+        let best_in = |scope: Scope| {
+            let hits = ranked.iter().copied();
+            let hits = hits.filter(|place| scope_of(*place) == scope);
+            self.best_hit(&hits.collect::<Vec<_>>()).unwrap_or(best)
+        };
+        let (best_own, best_global) = (best_in(Scope::Tenant), best_in(Scope::Global));
         let model = match self.cosines {
             Some(_) => &settings.score,
             None => &settings.words_only_score,
         };
-        let best = self.best(ranked);
         ranked
             .iter()
             .map(|place| {
-                let fused = self.fused_at(*place);
-                let score = model.score(&features, (best - fused).max(0.0));
+                let scope = scope_of(*place);
+                let best_in_scope = match scope {
+                    Scope::Tenant => &best_own,
+                    Scope::Global => &best_global,
+                };
                 Candidate {
                     id: id(layers, *place).to_owned(),
-                    scope: layers.as_slice()[place.0].scope,
-                    score: match self.name(place) {
-                        Some(_) => score.max(NAMED_SCORE),
-                        None => score,
-                    },
+                    scope,
+                    score: self.score(*place, &best, model),
+                    scope_score: self.score(*place, best_in_scope, model),
                     name_match: self.name(place),
-                    fused,
+                    fused: self.fused_at(*place),
                     lexical: self.lexical.scores[place.0][place.1],
                     coverage: self.lexical.coverage[place.0][place.1],
                     cosine: self
@@ -383,6 +393,24 @@ impl EntryScores {
                 }
             })
             .collect()
+    }
+
+    /// Returns the score of a hit, relative to the best one.
+    fn score(&self, place: EntryPosition, best: &BestHit, model: &ScoreModel) -> f32 {
+        let behind = (best.fused - self.fused_at(place)).max(0.0);
+        let score = model.score(&best.features, behind);
+        match self.name(&place) {
+            Some(_) => score.max(NAMED_SCORE),
+            None => score,
+        }
+    }
+
+    /// Returns the best of the ranking; `None` without hits.
+    fn best_hit(&self, ranked: &[EntryPosition]) -> Option<BestHit> {
+        Some(BestHit {
+            features: self.features(ranked)?,
+            fused: self.best(ranked),
+        })
     }
 
     /// Returns the input of the score model, from the best of the ranking; `None` without hits.
@@ -410,7 +438,7 @@ impl EntryScores {
     }
 
     /// Returns the highest fused score of an entry that the query does not name.
-    pub(crate) fn best(&self, ranked: &[EntryPosition]) -> f32 {
+    fn best(&self, ranked: &[EntryPosition]) -> f32 {
         let unnamed = ranked.iter().filter(|place| self.name(place).is_none());
         let fused = unnamed.map(|place| self.fused_at(*place));
         fused.reduce(f32::max).unwrap_or(1.0)
@@ -421,6 +449,15 @@ impl EntryScores {
         let named = self.named.iter().find(|(named, _)| named == place);
         named.map(|(_, named)| *named)
     }
+}
+
+/// The best hit of a ranking. All scores of the ranking depend on it.
+#[derive(Debug, Clone, Copy)]
+struct BestHit {
+    /// Its features.
+    features: ScoreFeatures,
+    /// The highest fused score of an entry that the query does not name.
+    fused: f32,
 }
 
 /// Returns the id at a position.

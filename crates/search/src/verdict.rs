@@ -43,9 +43,11 @@ pub struct Verdict {
 /// Decides over `candidates`, best first as in a search result.
 ///
 /// Candidates below the floor are dropped. If none is left: miss. If the best is at or above the narrow threshold and
-/// leads the others, if any, by at least the margin: narrow. Otherwise broad, even for a single one (ruling 29). A
-/// tenant's hit at or above the narrow threshold comes before all global hits, and only other hits of the tenant count
-/// against its lead.
+/// leads the others, if any, by at least the margin: narrow. Otherwise broad, even for a single one (ruling 29).
+///
+/// A tenant's hit that reaches the narrow threshold, by its score in its scope too (ruling 66), comes before all global
+/// hits, and only other hits of the tenant count against its lead. If the query names a global entry, only an entry of
+/// the tenant that it names too comes before it.
 pub fn decide(
     candidates: Vec<Candidate>,
     thresholds: &Thresholds,
@@ -134,17 +136,20 @@ enum Precedence {
     Tenant,
 }
 
-/// Moves the tenant's hits to the front if the best of them reaches the narrow threshold.
+/// Moves the tenant's hits that win over global ones to the front.
 fn prefer_tenant(kept: &mut [Candidate], thresholds: &Thresholds) -> Precedence {
-    let clears = |candidate: &Candidate| {
-        candidate.scope == Scope::Tenant && candidate.score >= thresholds.narrow
+    let is_global = |candidate: &Candidate| candidate.scope == Scope::Global;
+    let is_global_named = kept
+        .iter()
+        .any(|candidate| is_global(candidate) && candidate.name_match.is_some());
+    let wins = |candidate: &Candidate| {
+        candidate.scope == Scope::Tenant
+            && candidate.score.min(candidate.scope_score) >= thresholds.narrow
+            && (candidate.name_match.is_some() || !is_global_named)
     };
-    if kept.iter().any(clears)
-        && kept
-            .iter()
-            .any(|candidate| candidate.scope == Scope::Global)
-    {
-        kept.sort_by_key(|candidate| candidate.scope);
+    if kept.iter().any(wins) && kept.iter().any(is_global) {
+        // Stable: the others keep their order.
+        kept.sort_by_key(|candidate| !wins(candidate));
         Precedence::Tenant
     } else {
         Precedence::ByScore
@@ -225,6 +230,7 @@ mod tests {
             id: id.to_owned(),
             scope,
             score,
+            scope_score: score,
             fused,
             lexical: 0.0,
             coverage: 0.0,
@@ -337,8 +343,52 @@ mod tests {
         );
         assert_eq!(
             verdict(&[better, ("t", Tenant, 0.8, 0.9), ("u", Tenant, 0.3, 0.1)]),
-            outcome(VerdictKind::Narrow, &["t", "u", "g"])
+            outcome(VerdictKind::Narrow, &["t", "g", "u"])
         );
+    }
+
+    #[test]
+    fn ruling_66_a_tenant_hit_that_is_weak_in_its_scope_does_not_win_over_a_global_hit() {
+        let first = |scope_score: f32| {
+            let weak = Candidate {
+                scope_score,
+                ..hit("t", Scope::Tenant, 0.8, 0.25)
+            };
+            let better = hit("g", Scope::Global, 0.9, 1.0);
+            let verdict = decide(vec![better, weak], &EDGES, None);
+            assert_eq!(verdict.kind, VerdictKind::Narrow);
+            verdict.candidates[0].id.clone()
+        };
+        assert_eq!(first(BELOW_NARROW), "g");
+        assert_eq!(first(0.75), "t");
+    }
+
+    #[test]
+    fn b000_3_an_equal_hit_of_the_tenant_comes_before_the_global_one() {
+        use Scope::{Global, Tenant};
+        assert_eq!(
+            verdict(&[("a", Global, 0.75, 1.0), ("b", Tenant, 0.75, 1.0)]),
+            outcome(VerdictKind::Narrow, &["b", "a"])
+        );
+    }
+
+    /// A request that names a document is answered by that document.
+    #[test]
+    fn b000_3_a_named_global_hit_comes_before_the_tenants_hits_that_are_not_named() {
+        let first = |of_tenant: Option<NameMatch>| {
+            let global = Candidate {
+                name_match: Some(NameMatch::Exact),
+                ..hit("g", Scope::Global, 0.99, 1.0)
+            };
+            let own = Candidate {
+                name_match: of_tenant,
+                ..hit("t", Scope::Tenant, 0.9, 0.8)
+            };
+            let verdict = decide(vec![global, own], &EDGES, None);
+            verdict.candidates[0].id.clone()
+        };
+        assert_eq!(first(None), "g");
+        assert_eq!(first(Some(NameMatch::Exact)), "t");
     }
 
     /// A request for two things is not answered with only one of them.

@@ -581,6 +581,7 @@ mod tests {
             id: "skill ops.list_hosts".to_owned(),
             scope: Scope::Global,
             score: 0.9,
+            scope_score: 0.9,
             fused: 0.9,
             lexical: 1.0,
             coverage,

@@ -9,6 +9,7 @@ use crate::embed::{EmbeddingModel, Quantisation, Vector};
 use crate::index::{IndexSettings, RouteEntry, RouteIndex};
 use crate::query::RouteQuery;
 use crate::text::{RouteText, VectorRole};
+use crate::verdict::{VerdictKind, decide};
 
 const DIMS: usize = 4;
 
@@ -49,8 +50,13 @@ fn layer(scope: Scope, entries: Vec<RouteEntry>) -> Layer {
 }
 
 fn query(text: &str, seed: u8) -> EmbeddedQuery {
+    query_along(text, &vector(seed))
+}
+
+/// A query whose texts have this vector.
+fn query_along(text: &str, vector: &Vector) -> EmbeddedQuery {
     let query = RouteQuery::parse(text).unwrap();
-    let vectors: Vec<Vector> = query.texts().map(|_| vector(seed)).collect();
+    let vectors: Vec<Vector> = query.texts().map(|_| vector.clone()).collect();
     query.embedded(&model(), &vectors).unwrap()
 }
 
@@ -104,7 +110,7 @@ proptest! {
         );
         let flat = hits(&Layers::new(vec![layer(Scope::Global, all)]), &asked, Allowed::Everything);
         let without_scope = |found: Vec<Candidate>| -> Vec<Candidate> {
-            found.into_iter().map(|hit| Candidate { scope: Scope::Global, ..hit }).collect()
+            found.into_iter().map(|hit| Candidate { scope: Scope::Global, scope_score: hit.score, ..hit }).collect()
         };
         prop_assert_eq!(without_scope(stacked), flat);
     }
@@ -149,6 +155,92 @@ fn b000_2_equal_scores_order_by_id_whatever_their_layer() {
     .unwrap();
     let ids: Vec<&str> = found.iter().map(|hit| hit.id.as_str()).collect();
     assert_eq!(ids, ["a", "b"]);
+}
+
+fn along(components: [f32; DIMS]) -> Vector {
+    Vector::new(components.to_vec()).unwrap()
+}
+
+/// An entry without a name, so that words of ids do not count.
+fn described(id: &str, description: &str, vector: &Vector) -> RouteEntry {
+    RouteEntry {
+        id: id.to_owned(),
+        text: RouteText {
+            description: description.to_owned(),
+            ..RouteText::default()
+        },
+        vectors: vec![(VectorRole::Description, vector.clone())],
+    }
+}
+
+/// The hits of "count running machines" over one entry of the tenant and global ones.
+fn machine_hits(own: RouteEntry, global: Vec<RouteEntry>) -> Vec<Candidate> {
+    let layers = Layers::new(vec![
+        layer(Scope::Tenant, vec![own]),
+        layer(Scope::Global, global),
+    ]);
+    let asked = query_along("count running machines", &along([1.0, 0.0, 0.0, 0.0]));
+    hits(&layers, &asked, Allowed::Everything)
+}
+
+/// Returns the verdict over hits, with the ids of the candidates and their scopes.
+fn decided(found: Vec<Candidate>) -> (VerdictKind, Vec<(String, Scope)>) {
+    let verdict = decide(found, &RouteSettings::default().thresholds, None);
+    let candidates = verdict.candidates.into_iter();
+    (
+        verdict.kind,
+        candidates.map(|hit| (hit.id, hit.scope)).collect(),
+    )
+}
+
+/// A global entry that matches the query word for word.
+fn exact_entry(id: &str) -> RouteEntry {
+    described(id, "count running machines", &along([1.0, 0.0, 0.0, 0.0]))
+}
+
+/// The tenant's hit has a high score only because a global hit is certain.
+#[test]
+fn ruling_66_a_tenant_entry_of_low_similarity_does_not_win_over_a_global_one() {
+    let own = described("owners", "look up the team", &along([0.4, 0.9, 0.0, 0.0]));
+    let far = described("weather", "rain in Paris", &along([-1.0, 0.0, 0.1, 0.0]));
+    let found = machine_hits(own, vec![exact_entry("machines"), far]);
+    let narrow = RouteSettings::default().thresholds.narrow;
+    assert_eq!(found[1].scope, Scope::Tenant);
+    assert!(found[1].score >= narrow, "{}", found[1].score);
+    assert!(found[1].scope_score < narrow, "{}", found[1].scope_score);
+    let (kind, candidates) = decided(found);
+    assert_eq!(kind, VerdictKind::Narrow);
+    assert_eq!(candidates[0], ("machines".to_owned(), Scope::Global));
+}
+
+#[test]
+fn b000_3_a_tenant_entry_that_fits_wins_over_a_global_one_that_fits_better() {
+    let own = described("stock", "count machines", &along([0.9, 0.3, 0.0, 0.0]));
+    let far = described("weather", "rain in Paris", &along([-1.0, 0.0, 0.1, 0.0]));
+    let found = machine_hits(own, vec![exact_entry("machines"), far]);
+    assert_eq!(found[0].id, "machines");
+    let (kind, candidates) = decided(found);
+    assert_eq!(kind, VerdictKind::Narrow);
+    assert_eq!(candidates[0], ("stock".to_owned(), Scope::Tenant));
+}
+
+#[test]
+fn b000_3_of_equal_entries_the_tenants_comes_first() {
+    let (kind, candidates) = decided(machine_hits(exact_entry("b"), vec![exact_entry("a")]));
+    assert_eq!(kind, VerdictKind::Narrow);
+    let expected = [("b", Scope::Tenant), ("a", Scope::Global)];
+    assert_eq!(
+        candidates,
+        expected.map(|(id, scope)| (id.to_owned(), scope))
+    );
+}
+
+/// B000-1: also if the global entry fits better.
+#[test]
+fn b000_1_a_tenant_entry_shadows_the_global_one_of_the_same_id() {
+    let own = described("machines", "count machines", &along([0.9, 0.3, 0.0, 0.0]));
+    let (_, candidates) = decided(machine_hits(own, vec![exact_entry("machines")]));
+    assert_eq!(candidates, [("machines".to_owned(), Scope::Tenant)]);
 }
 
 #[test]
