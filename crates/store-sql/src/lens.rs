@@ -13,7 +13,7 @@ use charter_store::lens::{
 use crate::column;
 use crate::row::{Columns, field};
 use crate::store::{Access, RowScope, SqlStore};
-use crate::tx::{Dialect, SqlValue, Tx, execute, execute_many, params, row, row_each, rows};
+use crate::tx::{Dialect, SqlValue, Tx, execute, execute_many, params, row, rows};
 use crate::vector::{VectorSearch, converted};
 
 /// Passages whose vectors one statement inserts: the HNSW index takes about a millisecond for each vector.
@@ -57,6 +57,13 @@ fn text(row: &dyn Columns) -> Result<LensText, StoreError> {
         text: field(row, 0)?,
         place: field(row, 1)?,
     })
+}
+
+/// Reads `text, place`, which are NULL for a chunk that does not exist.
+fn text_if_found(row: &dyn Columns) -> Result<Option<LensText>, StoreError> {
+    let (text, place): (Option<String>, Option<String>) = (field(row, 0)?, field(row, 1)?);
+    let found = text.zip(place);
+    Ok(found.map(|(text, place)| LensText { text, place }))
 }
 
 /// Reads `text, place, vectors, parts`.
@@ -227,14 +234,17 @@ async fn find_passages(
     tenant: &TenantId,
     passages: &[PassageKey],
 ) -> Result<Vec<LensText>, StoreError> {
-    let keys = passages.iter().map(|passage| {
-        let ordinal = column::limit(passage.ordinal);
-        Ok(params![tenant.as_str(), key(passage.generation)?, ordinal].to_vec())
-    });
-    let keys: Vec<Vec<SqlValue<'_>>> = keys.collect::<Result<_, StoreError>>()?;
-    let sql = "SELECT text, place FROM lens_chunk
-               WHERE scope IN ($1, '') AND generation = $2 AND ordinal = $3";
-    let found = row_each(READING, tx, sql, &keys, text).await?;
+    let keys = passages.iter();
+    let keys = keys.map(|passage| Ok((key(passage.generation)?, column::limit(passage.ordinal))));
+    let (generations, ordinals): (Vec<i64>, Vec<i64>) = keys.collect::<Result<_, StoreError>>()?;
+    let wanted = tx.dialect().pairs("$2", "$3");
+    let sql = format!(
+        "SELECT text, place FROM {wanted} AS wanted
+         LEFT JOIN lens_chunk ON scope IN ($1, '') AND generation = wanted.one AND ordinal = wanted.other
+         ORDER BY wanted.number"
+    );
+    let values = params![tenant.as_str(), generations, ordinals];
+    let found = rows(READING, tx, &sql, values, text_if_found).await?;
     let texts = found.into_iter().zip(passages);
     texts
         .map(|(text, passage)| text.ok_or_else(|| passage_gone(passage)))

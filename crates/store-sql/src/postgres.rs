@@ -202,7 +202,7 @@ impl SqlEngine for PostgresEngine {
                 work(&mut tx, &values).await
             }
             Access::Snapshot => {
-                in_snapshot!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
+                in_snapshot!(self, scope, client => work(&mut Tx::of_client(client), &values))
             }
             Access::Listing => loop {
                 let reader = self.reader(scope).await?;

@@ -93,6 +93,21 @@ impl Dialect {
             Self::Postgres => format!("= ANY({placeholder})"),
         }
     }
+
+    /// Returns a table with a row for each pair of two lists of integers, which are the values of placeholders: its
+    /// columns are `one`, `other`, and `number`, by which the rows are in the order of the lists.
+    pub(crate) fn pairs(self, one: &str, other: &str) -> String {
+        match self {
+            Self::Sqlite => format!(
+                "(SELECT one.value AS one, other.value AS other, one.key AS number
+                  FROM json_each({one}) AS one JOIN json_each({other}) AS other ON other.key = one.key)"
+            ),
+            Self::Postgres => format!(
+                "(SELECT one, other, number
+                  FROM unnest({one}::bigint[], {other}::bigint[]) WITH ORDINALITY AS pair (one, other, number))"
+            ),
+        }
+    }
 }
 
 /// Returns every row, in the statement's order.

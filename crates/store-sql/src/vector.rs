@@ -178,7 +178,7 @@ pub(crate) fn converted(bytes: &[u8]) -> Option<String> {
 }
 
 /// Formats a vector for pgvector.
-pub(crate) fn literal(components: &[f32]) -> String {
+fn literal(components: &[f32]) -> String {
     let components: Vec<String> = components.iter().map(f32::to_string).collect();
     format!("[{}]", components.join(","))
 }

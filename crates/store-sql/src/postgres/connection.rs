@@ -3,6 +3,7 @@
 use charter_store::StoreError;
 use deadpool_postgres::{Object, Transaction};
 use futures_util::FutureExt;
+use futures_util::future::try_join;
 use tokio_postgres::IsolationLevel;
 
 use super::options::ALL_TENANTS;
@@ -38,11 +39,45 @@ pub(super) async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreE
 }
 
 /// Begins a transaction whose statements all read one snapshot.
-pub(super) async fn snapshot(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
-    let transaction = client.build_transaction();
-    let level = IsolationLevel::RepeatableRead;
-    let begun = transaction.isolation_level(level).read_only(true);
-    begun.start().await.map_err(during("beginning to read"))
+const BEGIN_SNAPSHOT: &str = "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+
+/// A connection whose statements all read one snapshot.
+pub(super) struct Snapshot {
+    client: Object,
+}
+
+impl Snapshot {
+    /// Takes a connection, whose statements then belong to [`Snapshot::read`].
+    pub(super) fn of(client: Object) -> Self {
+        Self { client }
+    }
+
+    /// Returns the connection.
+    pub(super) fn client(&self) -> &Object {
+        &self.client
+    }
+
+    /// Runs `work`, a future over the connection. Its first statements are sent together with the one that begins the
+    /// transaction, because the connection executes its statements in order.
+    pub(super) async fn read<T>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let begin = async {
+            let begun = self.client.batch_execute(BEGIN_SNAPSHOT).await;
+            begun.map_err(during("beginning to read"))
+        };
+        // In this order: the first poll of each future sends its statement.
+        let ((), found) = try_join(begin, work).await?;
+        Ok(found)
+    }
+}
+
+impl Drop for Snapshot {
+    /// Ends the transaction, which has nothing to lose, without waiting for the answer.
+    fn drop(&mut self) {
+        drop(self.client.batch_execute("COMMIT").now_or_never());
+    }
 }
 
 /// The next step after a transaction.
@@ -97,18 +132,13 @@ macro_rules! in_transaction {
     }};
 }
 
-/// Runs `$work`, a future over the transaction `$tx`, on one snapshot.
+/// Runs `$work`, a future over the connection `$client`, on one snapshot.
 macro_rules! in_snapshot {
-    ($store:expr, $reach:expr, $tx:ident => $work:expr) => {{
-        let mut client = $store.client($reach).await?;
-        let $tx = $crate::postgres::connection::snapshot(&mut client).await?;
-        let outcome = $work.await;
-        match $crate::postgres::connection::end($tx, outcome, u32::MAX).await {
-            $crate::postgres::connection::TransactionEnd::So(outcome) => outcome,
-            $crate::postgres::connection::TransactionEnd::Again => {
-                Err(charter_store::StoreError::Closed)
-            }
-        }
+    ($store:expr, $reach:expr, $client:ident => $work:expr) => {{
+        let client = $store.client($reach).await?;
+        let snapshot = $crate::postgres::connection::Snapshot::of(client);
+        let $client = snapshot.client();
+        snapshot.read($work).await
     }};
 }
 

@@ -180,6 +180,7 @@ impl ToSql for SqlValue<'_> {
             Self::Flag(flag) => flag.to_sql_checked(ty, out),
             Self::Texts(texts) => texts.to_sql_checked(ty, out),
             Self::Integers(numbers) => numbers.to_sql_checked(ty, out),
+            Self::Reals(numbers) => (&**numbers).to_sql_checked(ty, out),
         }
     }
 

@@ -136,6 +136,7 @@ impl ToSql for SqlValue<'_> {
         let value = match self {
             Self::Texts(texts) => return list(texts),
             Self::Integers(numbers) => return list(numbers),
+            Self::Reals(numbers) => return list(numbers),
             Self::Null => ValueRef::Null,
             Self::Text(text) => ValueRef::Text(text.as_bytes()),
             Self::Integer(number) => ValueRef::Integer(*number),

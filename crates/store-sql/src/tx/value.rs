@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// A value that is bound to a placeholder.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum SqlValue<'v> {
     Null,
     Text(Cow<'v, str>),
@@ -14,6 +14,8 @@ pub(crate) enum SqlValue<'v> {
     Texts(Vec<Cow<'v, str>>),
     /// A list for [`Dialect::one_of`](crate::tx::Dialect::one_of).
     Integers(Vec<i64>),
+    /// A vector, which only PostgreSQL compares.
+    Reals(Cow<'v, [f32]>),
 }
 
 impl SqlValue<'_> {
@@ -30,6 +32,7 @@ impl SqlValue<'_> {
                 SqlValue::Texts(owned.collect())
             }
             Self::Integers(numbers) => SqlValue::Integers(numbers.clone()),
+            Self::Reals(numbers) => SqlValue::Reals(Cow::Owned(numbers.to_vec())),
         }
     }
 }
@@ -88,6 +91,12 @@ impl<'v> From<Vec<&'v str>> for SqlValue<'v> {
 impl From<Vec<i64>> for SqlValue<'_> {
     fn from(numbers: Vec<i64>) -> Self {
         Self::Integers(numbers)
+    }
+}
+
+impl<'v> From<&'v [f32]> for SqlValue<'v> {
+    fn from(numbers: &'v [f32]) -> Self {
+        Self::Reals(Cow::Borrowed(numbers))
     }
 }
 

@@ -3,18 +3,17 @@
 use charter_contract::ids::TenantId;
 use charter_store::StoreError;
 use charter_store::memory::{MemoryChange, MemoryVector, NearMemory, NearestMemories};
-use deadpool_postgres::Transaction;
+use deadpool_postgres::Object;
+use futures_util::future::try_join;
 
 use super::super::PostgresStore;
-use super::READING;
+use super::set_up;
 use crate::column;
-use crate::failure::postgres::during;
 use crate::memory::record::{RECORD, RECORD_COLUMNS, VERSION, VERSION_COLUMNS, record, version_at};
 use crate::memory::write::insert_near;
 use crate::row::field;
 use crate::store::{Access, RowScope, SqlEngine};
 use crate::tx::{Tx, params, rows};
-use crate::vector::literal;
 
 const FINDING: &str = "finding memories by meaning";
 
@@ -26,19 +25,14 @@ const BATCH: i64 = 500;
 
 /// Returns the nearest memories that pass a filter.
 pub(super) async fn nearest(
-    connection: &Transaction<'_>,
+    connection: &Object,
     tenant: &TenantId,
     asked: &NearestMemories<'_>,
 ) -> Result<Vec<NearMemory>, StoreError> {
-    // The planner cannot estimate the selectivity of a filter on the text of a memory.
-    connection
-        .batch_execute(READING)
-        .await
-        .map_err(during(FINDING))?;
     let dims = asked.vector.len();
     let sql = format!(
         "SELECT {RECORD}, {VERSION}, revision,
-                round(1e9 * (1 - (near.embedding::vector({dims}) <=> $3::text::vector({dims}))))::bigint
+                round(1e9 * (1 - (near.embedding::vector({dims}) <=> $3::real[]::vector({dims}))))::bigint
          FROM memory_near AS near
          JOIN memory ON memory.tenant_id = near.tenant_id AND memory.memory_id = near.memory_id
               AND memory.current = near.version
@@ -51,14 +45,14 @@ pub(super) async fn nearest(
            AND body::jsonb -> 'tags' @> $8::text::jsonb
            AND (cardinality($9::text[]) = 0 OR body::jsonb -> 'tags' ?| $9)
            AND coalesce((body::jsonb #>> '{{metadata,importance}}')::bigint, $10) >= $11
-         ORDER BY near.embedding::vector({dims}) <=> $3::text::vector({dims})
+         ORDER BY near.embedding::vector({dims}) <=> $3::real[]::vector({dims})
          LIMIT $12"
     );
     let tags_any: Vec<&str> = asked.tags_any.iter().map(String::as_str).collect();
     let values = params![
         tenant.as_str(),
         asked.model,
-        literal(asked.vector),
+        asked.vector,
         asked.reader.as_str(),
         column::micros(asked.now),
         asked.from.map(column::micros),
@@ -69,8 +63,8 @@ pub(super) async fn nearest(
         i64::from(asked.min_importance),
         column::limit(asked.most)
     ];
-    let mut tx = Tx::of_transaction(connection);
-    rows(FINDING, &mut tx, &sql, values, |row| {
+    let mut tx = Tx::of_client(connection);
+    let found = rows(FINDING, &mut tx, &sql, values, |row| {
         let cosine: i64 = field(row, RECORD_COLUMNS + VERSION_COLUMNS + 1)?;
         let revision: i64 = field(row, RECORD_COLUMNS + VERSION_COLUMNS)?;
         let change = MemoryChange {
@@ -82,8 +76,10 @@ pub(super) async fn nearest(
             change,
             cosine: cosine as f32 / BILLION,
         })
-    })
-    .await
+    });
+    // The planner cannot estimate the selectivity of a filter on the text of a memory.
+    let ((), found) = try_join(set_up(connection, FINDING), found).await?;
+    Ok(found)
 }
 
 impl PostgresStore {

@@ -1,19 +1,20 @@
 //! Passages' vectors, and searches.
 
+use std::ops::RangeInclusive;
+
 use charter_contract::ids::TenantId;
 use charter_store::StoreError;
 use charter_store::lens::{NearPart, NearestPassages, PassageKey};
-use deadpool_postgres::Transaction;
+use deadpool_postgres::Object;
+use futures_util::future::try_join3;
 
 use super::super::PostgresStore;
-use super::READING;
+use super::set_up;
 use crate::column;
-use crate::failure::postgres::during;
 use crate::lens::{generation, gone, insert_vectors, key, parts};
-use crate::row::field;
+use crate::row::{Columns, field};
 use crate::store::{Access, RowScope, SqlEngine};
-use crate::tx::{Tx, params, rows};
-use crate::vector::literal;
+use crate::tx::{SqlValue, Tx, params, rows};
 
 const FINDING: &str = "finding passages by meaning";
 
@@ -22,14 +23,12 @@ const BROUGHT: i64 = 500;
 
 /// Returns the parts nearest to the first vector, and the other requested parts, compared with every vector.
 pub(super) async fn nearest(
-    connection: &Transaction<'_>,
+    connection: &Object,
     tenant: &TenantId,
     asked: &NearestPassages<'_>,
 ) -> Result<Vec<NearPart>, StoreError> {
-    let tx = &mut Tx::of_transaction(connection);
     let indexes = asked.indexes.iter().map(|index| key(*index));
     let indexes: Vec<i64> = indexes.collect::<Result<_, _>>()?;
-    must_be_there(tx, tenant, asked, &indexes).await?;
     let dims = asked.vectors.first().map_or(0, |vector| vector.len());
     if dims == 0 {
         return Err(StoreError::Refused {
@@ -38,59 +37,72 @@ pub(super) async fn nearest(
             detail: "there is no vector to compare with".to_owned(),
         });
     }
-    let reading = connection.batch_execute(READING).await;
-    reading.map_err(during(FINDING))?;
-    let sql = format!(
-        "WITH near AS MATERIALIZED (
-             SELECT scope, generation, ordinal FROM lens_near
-             WHERE scope IN ($1, '') AND generation = ANY($2) AND vector_dims(embedding) = {dims}
-             ORDER BY embedding::vector({dims}) <=> ($3::text[])[1]::vector({dims})
-             LIMIT $4),
-         wanted AS (
-             SELECT scope, generation, ordinal FROM near
-             UNION
-             SELECT of.scope, also.generation, also.ordinal
-             FROM unnest($5::bigint[], $6::bigint[]) AS also (generation, ordinal)
-                  CROSS JOIN (VALUES ($1), ('')) AS of (scope)
-             WHERE also.generation = ANY($2)),
-         question AS MATERIALIZED (
-             SELECT number, vector::vector({dims}) AS vector
-             FROM unnest($3::text[]) WITH ORDINALITY AS question (vector, number))
-         SELECT generation, ordinal,
-                (SELECT string_agg(
-                     float4send((1 - (part.embedding::vector({dims}) <=> question.vector))::real),
-                     ''::bytea ORDER BY question.number) FROM question)
-         FROM wanted JOIN lens_near AS part USING (scope, generation, ordinal)
-         WHERE vector_dims(part.embedding) = {dims}"
-    );
     let also = asked.also.iter().map(|passage| {
         let ordinal = column::limit(passage.ordinal);
         Ok((key(passage.generation)?, ordinal))
     });
     let (also_generations, also_ordinals): (Vec<i64>, Vec<i64>) =
         also.collect::<Result<_, StoreError>>()?;
-    let vectors: Vec<String> = asked.vectors.iter().map(|vector| literal(vector)).collect();
-    let vectors: Vec<&str> = vectors.iter().map(String::as_str).collect();
-    let values = params![
+    let mut values = params![
         tenant.as_str(),
-        indexes,
-        vectors,
+        indexes.clone(),
         column::limit(asked.most),
         also_generations,
         also_ordinals
-    ];
-    rows(FINDING, tx, &sql, values, |row| {
-        let ordinal = column::parse_integer("passage", field(row, 1)?)?;
-        let (cosines, _) = field::<&[u8]>(row, 2)?.as_chunks::<4>();
-        Ok(NearPart {
-            passage: PassageKey {
-                generation: generation(field(row, 0)?)?,
-                ordinal: usize::try_from(ordinal).unwrap_or(usize::MAX),
-            },
-            cosines: cosines.iter().map(|c| f32::from_be_bytes(*c)).collect(),
-        })
+    ]
+    .to_vec();
+    let first = values.len() + 1;
+    values.extend(asked.vectors.iter().map(|vector| SqlValue::from(*vector)));
+    let sql = search(dims, first..=values.len());
+    let (mut checked, mut compared) = (Tx::of_client(connection), Tx::of_client(connection));
+    let there = must_be_there(&mut checked, tenant, asked, &indexes);
+    let parts = rows(FINDING, &mut compared, &sql, &values, near_part);
+    // In this order: the statements are sent together, and the settings have to be in force for the last one.
+    let ((), (), parts) = try_join3(set_up(connection, FINDING), there, parts).await?;
+    Ok(parts)
+}
+
+/// Returns the statement that compares vectors of `dims` components with those of the placeholders `vectors`.
+fn search(dims: usize, vectors: RangeInclusive<usize>) -> String {
+    let vector = |number: usize| format!("${number}::real[]::vector({dims})");
+    let nearest_to = vector(*vectors.start());
+    // One expression for each vector: an aggregate over a table of vectors would sort that table for each row.
+    let cosines = vectors.map(|number| {
+        let vector = vector(number);
+        format!("float4send((1 - (part.embedding::vector({dims}) <=> {vector}))::real)")
+    });
+    let cosines: Vec<String> = cosines.collect();
+    let cosines = cosines.join(" || ");
+    format!(
+        "WITH near AS MATERIALIZED (
+             SELECT scope, generation, ordinal FROM lens_near
+             WHERE scope IN ($1, '') AND generation = ANY($2) AND vector_dims(embedding) = {dims}
+             ORDER BY embedding::vector({dims}) <=> {nearest_to}
+             LIMIT $3),
+         wanted AS (
+             SELECT scope, generation, ordinal FROM near
+             UNION
+             SELECT of.scope, also.generation, also.ordinal
+             FROM unnest($4::bigint[], $5::bigint[]) AS also (generation, ordinal)
+                  CROSS JOIN (VALUES ($1), ('')) AS of (scope)
+             WHERE also.generation = ANY($2))
+         SELECT generation, ordinal, {cosines}
+         FROM wanted JOIN lens_near AS part USING (scope, generation, ordinal)
+         WHERE vector_dims(part.embedding) = {dims}"
+    )
+}
+
+/// Reads `generation, ordinal, cosines`.
+fn near_part(row: &dyn Columns) -> Result<NearPart, StoreError> {
+    let ordinal = column::parse_integer("passage", field(row, 1)?)?;
+    let (cosines, _) = field::<&[u8]>(row, 2)?.as_chunks::<4>();
+    Ok(NearPart {
+        passage: PassageKey {
+            generation: generation(field(row, 0)?)?,
+            ordinal: usize::try_from(ordinal).unwrap_or(usize::MAX),
+        },
+        cosines: cosines.iter().map(|c| f32::from_be_bytes(*c)).collect(),
     })
-    .await
 }
 
 /// Checks that every index exists, and belongs to the tenant or is global.
