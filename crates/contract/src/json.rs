@@ -2,14 +2,15 @@
 //! parsing it.
 //!
 //! serde_json recurses up to 127 levels on the caller's stack and can turn seven bytes of text into half a KiB. A
-//! [`Profile`] limits a source; [`decode`] measures the text in one pass without recursion and parses it only within
-//! the profile. [`Lines`] measures messages that arrive in pieces, [`extent_of`] measures a value in memory.
+//! [`Profile`] limits a source; a [`JsonText`] is a text that was measured in one pass without recursion and is within
+//! its profile, so that it can be parsed. [`decode`] does both at once. [`Lines`] measures messages that arrive in pieces, [`extent_of`] measures a value in memory.
 
 mod lines;
 mod meter;
 mod numbers;
 mod weight;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::slice;
 
@@ -350,21 +351,60 @@ fn count_value<'v>(value: &'v Value, extent: &mut Extent) -> Option<Parts<'v>> {
     }
 }
 
+/// A text within its profile. It is measured once, however often it is parsed.
+#[derive(Debug, Clone)]
+pub struct JsonText<'d> {
+    text: Cow<'d, str>,
+    extent: Extent,
+}
+
+impl<'d> JsonText<'d> {
+    /// Measures a document in UTF-8 or in the encoding of its byte order mark.
+    ///
+    /// # Errors
+    /// [`JsonFault`], if the bytes do not fit the encoding or the text exceeds the profile.
+    pub fn measure(bytes: &'d [u8], profile: Profile) -> Result<Self, JsonFault> {
+        let limit = profile.bytes;
+        if bytes.len() > limit {
+            let bytes = bytes.len();
+            return Err(JsonFault::TooMuch(JsonLimitExceeded::Bytes {
+                bytes,
+                limit,
+            }));
+        }
+        let text = charset::document(bytes, None).map_err(serde_json::Error::custom)?;
+        Self::of_text(text, profile)
+    }
+
+    fn of_text(text: Cow<'d, str>, profile: Profile) -> Result<Self, JsonFault> {
+        let extent = extent(charset::without_mark(&text).as_bytes(), profile)?;
+        Ok(Self { text, extent })
+    }
+
+    /// Returns its measured size.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Parses it. A value may borrow its texts.
+    ///
+    /// # Errors
+    /// If it is not JSON, or not of the expected type.
+    pub fn parse<'t, T: Deserialize<'t>>(&'t self) -> Result<T, serde_json::Error> {
+        read(
+            Deserializer::from_str(charset::without_mark(&self.text)),
+            self.extent,
+        )
+    }
+}
+
 /// Parses a document in UTF-8 or in the encoding of its byte order mark.
 ///
 /// # Errors
 /// [`JsonFault`].
 pub fn decode<T: DeserializeOwned>(bytes: &[u8], profile: Profile) -> Result<T, JsonFault> {
-    let limit = profile.bytes;
-    if bytes.len() > limit {
-        let bytes = bytes.len();
-        return Err(JsonFault::TooMuch(JsonLimitExceeded::Bytes {
-            bytes,
-            limit,
-        }));
-    }
-    let text = charset::document(bytes, None).map_err(serde_json::Error::custom)?;
-    decode_text(&text, profile)
+    Ok(JsonText::measure(bytes, profile)?.parse()?)
 }
 
 /// Parses a document from decoded text, which may begin with a byte order mark.
@@ -372,9 +412,7 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8], profile: Profile) -> Result<T, 
 /// # Errors
 /// [`JsonFault`].
 pub fn decode_text<T: DeserializeOwned>(text: &str, profile: Profile) -> Result<T, JsonFault> {
-    let text = charset::without_mark(text);
-    let extent = extent(text.as_bytes(), profile)?;
-    read(Deserializer::from_str(text), extent)
+    Ok(JsonText::of_text(Cow::Borrowed(text), profile)?.parse()?)
 }
 
 /// Parses fields of a document without checking the range of its numbers, such as the id of a message that was refused
@@ -388,7 +426,7 @@ pub fn decode_beside_numbers<T: DeserializeOwned>(
 ) -> Result<T, JsonFault> {
     let mut meter = Meter::new(profile);
     meter.feed(bytes)?;
-    read(Deserializer::from_slice(bytes), meter.extent())
+    Ok(read(Deserializer::from_slice(bytes), meter.extent())?)
 }
 
 /// Parses a document from storage.
@@ -402,13 +440,13 @@ pub fn decode_stored<T: DeserializeOwned>(text: &str) -> Result<T, JsonFault> {
 fn read<'d, T: Deserialize<'d>>(
     mut deserializer: Deserializer<impl Read<'d>>,
     extent: Extent,
-) -> Result<T, JsonFault> {
+) -> Result<T, serde_json::Error> {
     // serde_json's own limit and the thread's stack allow this depth.
     if extent.levels <= bounds::STORED_LEVELS {
-        return Ok(read_to_end(deserializer)?);
+        return read_to_end(deserializer);
     }
     deserializer.disable_recursion_limit();
-    Ok(deeply(|| read_to_end(deserializer))?)
+    deeply(|| read_to_end(deserializer))
 }
 
 fn read_to_end<'d, T: Deserialize<'d>>(

@@ -6,14 +6,11 @@ mod guess;
 mod listing;
 mod suggest;
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::charset;
-use crate::json::{self, JsonFault, JsonLimitExceeded, Profile};
+use crate::json::{JsonFault, JsonLimitExceeded, JsonText, Profile};
 use crate::schema::{Checker, SchemaEntry, SchemaName};
 use crate::violation::{Report, Stage, Violation};
 
@@ -64,9 +61,24 @@ pub(crate) fn parse_within<T: Contract>(
     bytes: &[u8],
     profile: Profile,
 ) -> Result<T, Vec<Violation>> {
+    parse_text(&measure(bytes, profile)?)
+}
+
+/// Measures a submitted document, so that it can be parsed.
+///
+/// # Errors
+/// One violation of the stage `structure`.
+pub fn measure(bytes: &[u8], profile: Profile) -> Result<JsonText<'_>, Vec<Violation>> {
     // Validating UTF-8 once for the whole text is cheaper than once per string.
-    let text = text_of(bytes)?;
-    match json::decode_text::<T>(&text, profile) {
+    JsonText::measure(bytes, profile).map_err(|fault| vec![unread(&fault)])
+}
+
+/// Parses a measured document.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_text<T: Contract>(text: &JsonText<'_>) -> Result<T, Vec<Violation>> {
+    match text.parse::<T>() {
         Ok(document) => {
             let mut report = Report::new();
             document.check(&mut report);
@@ -76,23 +88,27 @@ pub(crate) fn parse_within<T: Contract>(
                 Err(report.violations)
             }
         }
-        Err(much @ JsonFault::TooMuch(_)) => Err(vec![unread(&much)]),
-        Err(JsonFault::Form(_)) => parse_slowly(&text, profile),
+        Err(_) => parse_slowly(text),
     }
 }
 
 /// The slow path, for documents that are wrong or use a spelling that is not stored.
 #[cold]
-fn parse_slowly<T: Contract>(text: &str, profile: Profile) -> Result<T, Vec<Violation>> {
-    let value = parse_json(text.as_bytes(), profile)?;
-    let (document, _) = read_value::<T>(&value)?;
+fn parse_slowly<T: Contract>(text: &JsonText<'_>) -> Result<T, Vec<Violation>> {
+    let (document, _) = read_value::<T>(&value_of(text)?)?;
     // Deserialising from a `Value` cannot detect a duplicate field.
-    match json::decode_text::<T>(text, profile) {
-        Err(JsonFault::Form(error)) if error.is_data() && is_duplicate(&error) => {
+    match text.parse::<T>() {
+        Err(error) if error.is_data() && is_duplicate(&error) => {
             Err(vec![structure(error.to_string())])
         }
         Ok(_) | Err(_) => Ok(document),
     }
+}
+
+/// Parses a measured document as a value.
+pub(crate) fn value_of(text: &JsonText<'_>) -> Result<Value, Vec<Violation>> {
+    let value = text.parse::<Value>();
+    value.map_err(|error| vec![unread(&JsonFault::Form(error))])
 }
 
 /// serde reports a duplicate field only in its message.
@@ -105,12 +121,7 @@ pub(crate) fn is_duplicate(error: &serde_json::Error) -> bool {
 /// # Errors
 /// One violation of the stage `structure`.
 pub fn parse_json(bytes: &[u8], profile: Profile) -> Result<Value, Vec<Violation>> {
-    let text = text_of(bytes)?;
-    json::decode_text(&text, profile).map_err(|fault| vec![unread(&fault)])
-}
-
-pub(crate) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Vec<Violation>> {
-    charset::document(bytes, None).map_err(|malformed| vec![structure(malformed.to_string())])
+    value_of(&measure(bytes, profile)?)
 }
 
 /// Reads a parsed value, with its warnings.

@@ -6,11 +6,12 @@ use axum::http::request::Parts;
 use charter_contract::bounds::LIGHT_BODY;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::IdError;
-use charter_contract::json::{JsonLimitExceeded, Profile, decode, extent};
+use charter_contract::json::{Extent, JsonLimitExceeded, JsonText, Profile, extent};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::package::PackageScope;
 use charter_contract::registry::parse_typed;
-use charter_contract::validate::{Contract, parse};
+use charter_contract::validate::{Contract, measure, parse_text};
+use charter_contract::violation::Violation;
 use charter_engine::{Caller, EngineError, IdempotencyKey, MissionOrder, Share, Shares};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
@@ -95,12 +96,12 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         let body = ReadBody::read(&head, body, state).await?;
-        must_be_utf8(&body.bytes)?;
-        body.set_aside(&head, state, Profile::MESSAGE).await?;
-        let read = parse::<T>(&body.bytes);
-        let read =
-            read.map_err(|violations| EngineError::violations(T::NAME.as_str(), &violations))?;
-        Ok(Self(read))
+        let unfit = |violations: Vec<Violation>| {
+            EngineError::violations(T::NAME.as_str(), &violations)
+        };
+        let text = body.text(Profile::MESSAGE, unfit)?;
+        set_aside(text.extent(), &head, state).await?;
+        Ok(Self(parse_text(&text).map_err(unfit)?))
     }
 }
 
@@ -111,10 +112,11 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for JsonB
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
-        let (body, profile) = json_body(request, state).await?;
-        let read = parse_typed(&body.bytes, profile);
-        let read = read.map_err(|violations| EngineError::unfit("the body", &violations))?;
-        Ok(Self(read))
+        let (head, body) = request.into_parts();
+        let body = ReadBody::read(&head, body, state).await?.or_empty_object();
+        let text = json_text(&body, &head, state).await?;
+        let read = parse_typed(&text);
+        Ok(Self(read.map_err(|found| unfit_body(&found))?))
     }
 }
 
@@ -132,28 +134,32 @@ impl FromRequest<AppState> for MissionBody {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
-        let (body, profile) = json_body(request, state).await?;
-        let header = decode::<SchemaHeader>(&body.bytes, profile);
+        let (head, body) = request.into_parts();
+        let body = ReadBody::read(&head, body, state).await?.or_empty_object();
+        let text = json_text(&body, &head, state).await?;
+        let header = text.parse::<SchemaHeader>();
         let order = match header.is_ok_and(|header| header.schema_name.is_some()) {
-            true => parse::<MissionEnvelope>(&body.bytes).map(MissionOrder::from),
-            false => parse_typed(&body.bytes, profile),
+            true => parse_text::<MissionEnvelope>(&text).map(MissionOrder::from),
+            false => parse_typed(&text),
         };
-        let order = order.map_err(|violations| EngineError::unfit("the body", &violations))?;
-        Ok(Self(order))
+        Ok(Self(order.map_err(|found| unfit_body(&found))?))
     }
 }
 
-/// Reads a JSON body; an empty one counts as `{}`.
-async fn json_body(request: Request, state: &AppState) -> Result<(ReadBody, Profile), ApiError> {
-    let (head, body) = request.into_parts();
-    let mut body = ReadBody::read(&head, body, state).await?;
-    must_be_utf8(&body.bytes)?;
+/// Measures a body of this API's own, and waits for the memory of its document.
+async fn json_text<'b>(
+    body: &'b ReadBody,
+    head: &Parts,
+    state: &AppState,
+) -> Result<JsonText<'b>, EngineError> {
     let profile = Profile::MESSAGE.of_bytes(state.limits.body_bytes);
-    body.set_aside(&head, state, profile).await?;
-    if body.bytes.is_empty() {
-        body.bytes.extend_from_slice(b"{}");
-    }
-    Ok((body, profile))
+    let text = body.text(profile, |found| unfit_body(&found))?;
+    set_aside(text.extent(), head, state).await?;
+    Ok(text)
+}
+
+fn unfit_body(violations: &[Violation]) -> EngineError {
+    EngineError::unfit("the body", violations)
 }
 
 fn must_be_utf8(bytes: &[u8]) -> Result<(), EngineError> {
@@ -226,6 +232,24 @@ impl ReadBody {
         Ok(read)
     }
 
+    /// The body, with `{}` in place of nothing.
+    fn or_empty_object(mut self) -> Self {
+        if self.bytes.is_empty() {
+            self.bytes.extend_from_slice(b"{}");
+        }
+        self
+    }
+
+    /// The measured text of the body; `unfit` makes the error of one that is not within the profile.
+    fn text(
+        &self,
+        profile: Profile,
+        unfit: impl FnOnce(Vec<Violation>) -> EngineError,
+    ) -> Result<JsonText<'_>, EngineError> {
+        must_be_utf8(&self.bytes)?;
+        measure(&self.bytes, profile).map_err(unfit)
+    }
+
     /// Waits for the memory that the document takes until the request is answered. A document beyond the profile's
     /// limits takes none, because its reader refuses it.
     pub(crate) async fn set_aside(
@@ -234,19 +258,23 @@ impl ReadBody {
         state: &AppState,
         profile: Profile,
     ) -> Result<Option<JsonLimitExceeded>, EngineError> {
-        let extent = match extent(&self.bytes, profile) {
-            Ok(extent) => extent,
-            Err(much) => return Ok(Some(much)),
-        };
-        if extent.memory > LIGHT_BODY {
-            let memory = extent.memory.saturating_mul(COPIES);
-            let share = memory_of(head, &state.memory.documents, memory, state).await?;
-            if let (Some(place), Some(share)) = (head.extensions.get::<RequestSlot>(), share) {
-                place.keep_document(share);
-            }
+        match extent(&self.bytes, profile) {
+            Ok(extent) => set_aside(extent, head, state).await.map(|()| None),
+            Err(much) => Ok(Some(much)),
         }
-        Ok(None)
     }
+}
+
+/// Waits for the memory that a document of this size takes until the request is answered.
+async fn set_aside(extent: Extent, head: &Parts, state: &AppState) -> Result<(), EngineError> {
+    if extent.memory > LIGHT_BODY {
+        let memory = extent.memory.saturating_mul(COPIES);
+        let share = memory_of(head, &state.memory.documents, memory, state).await?;
+        if let (Some(place), Some(share)) = (head.extensions.get::<RequestSlot>(), share) {
+            place.keep_document(share);
+        }
+    }
+    Ok(())
 }
 
 fn too_large(limit: usize) -> EngineError {

@@ -17,8 +17,9 @@ pub struct Meter {
     extent: Extent,
     place: LexerState,
     depth: usize,
-    /// Number of digits of the current number so far.
+    /// Number of digits of the current number before its fraction, so far.
     digits: u32,
+    part: NumberPart,
     long_numbers: bool,
     /// The open lists and objects, outermost first.
     open: [Container; bounds::STORED_LEVELS_READ],
@@ -35,6 +36,17 @@ enum LexerState {
     Text,
     /// After a backslash within a string.
     Escape,
+}
+
+/// The part of a number that the next byte may continue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NumberPart {
+    /// The digits before the fraction; also between numbers.
+    Integer,
+    /// A fraction, or a part that cannot make the number larger than its digits before the fraction do.
+    Fraction,
+    /// After an `e`: without a minus sign, the exponent may make the number larger.
+    Exponent,
 }
 
 /// A list or an object, with the number of its items or fields so far.
@@ -55,6 +67,7 @@ impl Meter {
             place: LexerState::Outside,
             depth: 0,
             digits: 0,
+            part: NumberPart::Integer,
             long_numbers: false,
             open: [Container::List(0); bounds::STORED_LEVELS_READ],
         }
@@ -83,7 +96,10 @@ impl Meter {
                 }
                 LexerState::Outside | LexerState::Opened => {
                     self.token(*first)?;
-                    behind
+                    match self.place {
+                        LexerState::Outside => self.rest_of_number(behind),
+                        LexerState::Opened | LexerState::Text | LexerState::Escape => behind,
+                    }
                 }
             };
         }
@@ -114,7 +130,8 @@ impl Meter {
         }
     }
 
-    /// Whether a number is long or has an exponent, so that its range must be checked.
+    /// Whether a number has a long integer part or an exponent that makes it larger, so that its range must be checked.
+    /// A fraction or a negative exponent rounds, and is within the range of a double.
     pub(super) fn may_hold_long_numbers(&self) -> bool {
         self.long_numbers
     }
@@ -150,15 +167,36 @@ impl Meter {
         self.extent.check_memory(self.profile)
     }
 
-    /// Counts the digits of a number.
-    fn number(&mut self, byte: u8) {
-        match byte {
-            b'0'..=b'9' => self.digits = self.digits.saturating_add(1),
-            b'e' | b'E' => self.long_numbers |= self.digits > 0,
-            b'-' | b'+' | b'.' => {}
-            _ => self.digits = 0,
+    /// Skips the bytes of a number, and returns the rest.
+    fn rest_of_number<'p>(&mut self, rest: &'p [u8]) -> &'p [u8] {
+        let mut rest = rest;
+        while let Some((byte, behind)) = rest.split_first()
+            && self.number(*byte)
+        {
+            rest = behind;
         }
-        self.long_numbers |= self.digits > PLAIN_DIGITS;
+        rest
+    }
+
+    /// Measures one byte of a number; returns whether it is one.
+    fn number(&mut self, byte: u8) -> bool {
+        match (byte, self.part) {
+            (b'0'..=b'9', NumberPart::Fraction) => {}
+            (b'0'..=b'9', NumberPart::Integer) => {
+                self.digits = self.digits.saturating_add(1);
+                self.long_numbers |= self.digits > PLAIN_DIGITS;
+            }
+            (b'0'..=b'9', NumberPart::Exponent) => self.long_numbers = true,
+            (b'.', _) | (b'-', NumberPart::Exponent) => self.part = NumberPart::Fraction,
+            (b'e' | b'E', _) if self.digits > 0 => self.part = NumberPart::Exponent,
+            (b'-' | b'+' | b'e' | b'E', _) => {}
+            _ => {
+                self.digits = 0;
+                self.part = NumberPart::Integer;
+                return false;
+            }
+        }
+        true
     }
 
     fn enter(&mut self, container: Container) -> Result<(), JsonLimitExceeded> {

@@ -137,7 +137,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::json::{JsonFault, decode};
+    use crate::json::{JsonFault, Meter, decode};
 
     fn refused(text: &str) -> Option<(String, String)> {
         match decode::<Value>(text.as_bytes(), Profile::MESSAGE) {
@@ -226,6 +226,36 @@ mod tests {
                 decode::<Value>(text.as_bytes(), Profile::MESSAGE),
                 Err(JsonFault::Form(_))
             ));
+        }
+    }
+
+    /// The numbers of a vector are not read twice.
+    #[test]
+    fn only_numbers_that_may_be_out_of_range_are_checked() {
+        let is_checked = |text: &str| {
+            let mut meter = Meter::new(Profile::MESSAGE);
+            // Pieces of one byte: a number may be divided anywhere.
+            for byte in text.as_bytes() {
+                meter.feed(std::slice::from_ref(byte)).unwrap();
+            }
+            meter.may_hold_long_numbers()
+        };
+        for text in [
+            "[0.034123422354459763, -0.1234567890123456789]",
+            "[5.1e-05, 1E-999]",
+            "[123456789012345678, true, false, null]",
+            "\"12345678901234567890e99\"",
+        ] {
+            assert!(!is_checked(text), "{text}");
+        }
+        for text in [
+            "[1234567890123456789]",
+            "[1e400]",
+            "[0.5e+400]",
+            "[1E9, 0.1]",
+            "[1e-5, 1234567890123456789.5]",
+        ] {
+            assert!(is_checked(text), "{text}");
         }
     }
 

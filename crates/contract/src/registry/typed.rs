@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::inline_contracts;
-use crate::json::{self, JsonFault, Profile};
+use crate::json::JsonText;
 use crate::schema::{Checker, Costs, Draft, of_type};
-use crate::validate::{is_duplicate, parse_json, structure, text_of, unread, violations_of};
+use crate::validate::{is_duplicate, structure, value_of, violations_of};
 use crate::violation::{Report, Violation};
 
 /// The compiled schema of a type, or the reason why it does not compile.
@@ -20,20 +20,18 @@ type Compiled = Result<(Checker, Map<String, Value>), String>;
 
 static COMPILED: LazyLock<Mutex<HashMap<TypeId, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
 
-/// Parses a document from its bytes.
+/// Parses a measured document.
 ///
 /// # Errors
 /// Every violation of the first stage that found one.
-pub fn parse_typed<T>(bytes: &[u8], profile: Profile) -> Result<T, Vec<Violation>>
+pub fn parse_typed<T>(text: &JsonText<'_>) -> Result<T, Vec<Violation>>
 where
     T: DeserializeOwned + JsonSchema + 'static,
 {
-    let text = text_of(bytes)?;
-    match json::decode_text::<T>(&text, profile) {
+    match text.parse::<T>() {
         Ok(document) => Ok(document),
-        Err(much @ JsonFault::TooMuch(_)) => Err(vec![unread(&much)]),
-        Err(JsonFault::Form(error)) => {
-            let document = read_typed(&parse_json(bytes, profile)?)?;
+        Err(error) => {
+            let document = read_typed(&value_of(text)?)?;
             // A parsed value does not show a duplicate field.
             if is_duplicate(&error) {
                 return Err(vec![structure(error.to_string())]);
@@ -95,7 +93,16 @@ mod tests {
 
     use super::*;
     use crate::ids::ToolId;
+    use crate::json::Profile;
     use crate::schema::SchemaName;
+    use crate::validate::measure;
+
+    fn parse<T>(text: &str) -> Result<T, Vec<Violation>>
+    where
+        T: DeserializeOwned + JsonSchema + 'static,
+    {
+        parse_typed(&measure(text.as_bytes(), Profile::MESSAGE)?)
+    }
 
     /// A bookcase of a library.
     #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
@@ -119,7 +126,7 @@ mod tests {
     }
 
     fn violations_in(text: &str) -> Vec<(String, String, Option<String>)> {
-        let violations = parse_typed::<Bookcase>(text.as_bytes(), Profile::MESSAGE).unwrap_err();
+        let violations = parse::<Bookcase>(text).unwrap_err();
         let shown = violations.into_iter().map(|found| {
             let Violation {
                 pointer,
@@ -175,14 +182,14 @@ mod tests {
 
     #[test]
     fn a_valid_body_is_read() {
-        let text = br#"{"room": "west", "order": "by_title", "places": [1]}"#;
+        let text = r#"{"room": "west", "order": "by_title", "places": [1]}"#;
         let expected = Bookcase {
             room: "west".to_owned(),
             order: Some(Order::ByTitle),
             places: vec![1],
             keeper: None,
         };
-        assert_eq!(parse_typed(text, Profile::MESSAGE), Ok(expected));
+        assert_eq!(parse(text), Ok(expected));
     }
 
     /// A body that contains a document of a contract.
@@ -201,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_contract_inside_a_body_is_checked_with_the_body() {
-        let text = br#"{"edge": {"from": 7}, "note": 8}"#;
-        let found = parse_typed::<Carrier>(text, Profile::MESSAGE).unwrap_err();
+        let text = r#"{"edge": {"from": 7}, "note": 8}"#;
+        let found = parse::<Carrier>(text).unwrap_err();
         let mut pointers: Vec<&str> = found.iter().map(|one| one.pointer.as_str()).collect();
         pointers.sort_unstable();
         pointers.dedup();

@@ -42,12 +42,12 @@ pub(super) async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreE
 const BEGIN_SNAPSHOT: &str = "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
 /// A connection whose statements all read one snapshot.
-pub(super) struct Snapshot {
+pub(super) struct SnapshotConnection {
     client: Object,
 }
 
-impl Snapshot {
-    /// Takes a connection, whose statements then belong to [`Snapshot::read`].
+impl SnapshotConnection {
+    /// Takes a connection, whose statements then belong to [`SnapshotConnection::read`].
     pub(super) fn of(client: Object) -> Self {
         Self { client }
     }
@@ -73,7 +73,7 @@ impl Snapshot {
     }
 }
 
-impl Drop for Snapshot {
+impl Drop for SnapshotConnection {
     /// Ends the transaction, which has nothing to lose, without waiting for the answer.
     fn drop(&mut self) {
         drop(self.client.batch_execute("COMMIT").now_or_never());
@@ -136,7 +136,7 @@ macro_rules! in_transaction {
 macro_rules! in_snapshot {
     ($store:expr, $reach:expr, $client:ident => $work:expr) => {{
         let client = $store.client($reach).await?;
-        let snapshot = $crate::postgres::connection::Snapshot::of(client);
+        let snapshot = $crate::postgres::connection::SnapshotConnection::of(client);
         let $client = snapshot.client();
         snapshot.read($work).await
     }};
