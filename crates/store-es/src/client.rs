@@ -49,7 +49,7 @@ pub(crate) struct NodeRequest<'a> {
     pub(crate) method: Method,
     /// Path and query relative to the address; its variable parts are validated or generated.
     pub(crate) path: &'a str,
-    pub(crate) body: Option<(Form, String)>,
+    pub(crate) body: Option<(Form, Vec<u8>)>,
     pub(crate) pace: Pace,
 }
 
@@ -65,12 +65,12 @@ impl<'a> NodeRequest<'a> {
     }
 
     pub(crate) fn json(mut self, body: &Value) -> Self {
-        self.body = Some((Form::Json, body.to_string()));
+        self.body = Some((Form::Json, body.to_string().into_bytes()));
         self
     }
 
-    pub(crate) fn lines(mut self, body: String) -> Self {
-        self.body = Some((Form::Lines, body));
+    pub(crate) fn lines(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = Some((Form::Lines, body.into()));
         self
     }
 

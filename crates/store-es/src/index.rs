@@ -19,7 +19,7 @@ use crate::mapping::{difference, model_of, new_index, new_state};
 use crate::names;
 use crate::options::{self, EsOptions, SetupError};
 use crate::product::Product;
-use crate::search;
+use crate::search::{self, Searches};
 
 const LOOKING: &str = "looking for the index";
 const MAKING: &str = "creating an index";
@@ -393,17 +393,23 @@ impl SkillIndex for EsSkillIndex {
 
     async fn nearest(&self, question: &NearestSkills) -> Result<Vec<NearSkill>, SkillIndexError> {
         let product = self.product().await?;
-        let Some(mut searches) = search::searches(product, &self.alias, question) else {
+        let searches = search::searches(product, &self.alias, question)
+            .map_err(|error| self.node.invalid_answer(search::DOING, error.to_string()))?;
+        let Some(Searches { scopes, lines }) = searches else {
             return Ok(Vec::new());
         };
-        let path = format!("_msearch?filter_path={}", search::READ);
-        let lines = std::mem::take(&mut searches.lines);
-        let ask = NodeRequest::new(search::DOING, Method::POST, &path).lines(lines);
-        match self.node.answer(ask).await? {
-            NodeAnswer::Found(answer) => {
-                search::hits(&self.node, &self.alias, searches, answer, question.most)
+        let ask = NodeRequest::new(search::DOING, Method::POST, search::PATH).lines(lines);
+        let NodeAnswer::Found(answer) = self.node.answer(ask).await? else {
+            return Err(missing_index(&self.node, &self.alias));
+        };
+        let results = search::results(&self.node, scopes, answer, question.most)?;
+        // The state has an index, unless there is none at all.
+        if results.lacks_index {
+            let state = names::state_alias(&self.alias);
+            if self.indexes(&format!("{state}/_alias")).await?.is_empty() {
+                return Err(missing_index(&self.node, &self.alias));
             }
-            NodeAnswer::Missing(_) => Err(missing_index(&self.node, &self.alias)),
         }
+        Ok(results.near)
     }
 }

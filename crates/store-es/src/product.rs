@@ -1,5 +1,8 @@
 //! The differences between Elasticsearch and OpenSearch.
 
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Links of an entry in the graph, and candidates examined when it is linked.
@@ -67,32 +70,82 @@ impl Product {
         }
     }
 
-    /// Returns a search for the nearest entries within a filter.
-    pub(crate) fn nearest(self, field: &str, vector: &[f32], most: usize, filter: &Value) -> Value {
+    /// Returns the search for the `most` entries whose `field` is nearest to a vector, within a filter. It returns the
+    /// field `shown` of each.
+    pub(crate) fn nearest<'a, F>(
+        self,
+        (field, shown): (&'a str, &'a str),
+        vector: &'a [f32],
+        most: usize,
+        filter: F,
+    ) -> KnnSearch<'a, F> {
         let explored = most.max(EXPLORED);
-        let search = json!({"size": most, "_source": false, "track_total_hits": false});
-        let part = match self {
-            Self::Elasticsearch => json!({"knn": {
-                "field": field,
-                "query_vector": vector,
-                "k": most,
-                "num_candidates": explored,
-                "filter": filter,
-            }}),
-            Self::OpenSearch => json!({"query": {"knn": {field: {
-                "vector": vector,
-                "k": explored,
-                "filter": filter,
-            }}}}),
-        };
-        match (search, part) {
-            (Value::Object(mut search), Value::Object(part)) => {
-                search.extend(part);
-                Value::Object(search)
+        let (knn, query) = match self {
+            Self::Elasticsearch => {
+                let knn = KnnOption {
+                    field,
+                    query_vector: vector,
+                    k: most,
+                    num_candidates: explored,
+                    filter,
+                };
+                (Some(knn), None)
             }
-            (search, _) => search,
+            Self::OpenSearch => {
+                let knn = KnnOfField {
+                    vector,
+                    k: explored,
+                    filter,
+                };
+                let knn = BTreeMap::from([(field, knn)]);
+                (None, Some(KnnQuery { knn }))
+            }
+        };
+        KnnSearch {
+            size: most,
+            source: false,
+            track_total_hits: false,
+            docvalue_fields: [shown],
+            knn,
+            query,
         }
     }
+}
+
+/// A search for the nearest entries: `knn` on Elasticsearch, `query` on OpenSearch.
+#[derive(Debug, Serialize)]
+pub(crate) struct KnnSearch<'a, F> {
+    size: usize,
+    #[serde(rename = "_source")]
+    source: bool,
+    track_total_hits: bool,
+    docvalue_fields: [&'a str; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    knn: Option<KnnOption<'a, F>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query: Option<KnnQuery<'a, F>>,
+}
+
+#[derive(Debug, Serialize)]
+struct KnnOption<'a, F> {
+    field: &'a str,
+    query_vector: &'a [f32],
+    k: usize,
+    num_candidates: usize,
+    filter: F,
+}
+
+#[derive(Debug, Serialize)]
+struct KnnQuery<'a, F> {
+    /// By the field.
+    knn: BTreeMap<&'a str, KnnOfField<'a, F>>,
+}
+
+#[derive(Debug, Serialize)]
+struct KnnOfField<'a, F> {
+    vector: &'a [f32],
+    k: usize,
+    filter: F,
 }
 
 #[cfg(test)]
@@ -116,6 +169,29 @@ mod tests {
         );
         assert_eq!(Product::from_info(&other), None);
         assert_eq!(Product::from_info(&json!({})), None);
+    }
+
+    #[test]
+    fn a_search_has_the_form_of_its_product() {
+        let search = |product: Product| {
+            let filter = json!({"match_all": {}});
+            let search = product.nearest(("v", "id"), &[0.1, -2.0], 20, filter);
+            serde_json::to_string(&search).unwrap()
+        };
+        let filter = r#""filter":{"match_all":{}}"#;
+        let shown = r#""_source":false,"track_total_hits":false,"docvalue_fields":["id"]"#;
+        assert_eq!(
+            search(Product::OpenSearch),
+            format!(
+                r#"{{"size":20,{shown},"query":{{"knn":{{"v":{{"vector":[0.1,-2.0],"k":200,{filter}}}}}}}}}"#
+            )
+        );
+        assert_eq!(
+            search(Product::Elasticsearch),
+            format!(
+                r#"{{"size":20,{shown},"knn":{{"field":"v","query_vector":[0.1,-2.0],"k":20,"num_candidates":200,{filter}}}}}"#
+            )
+        );
     }
 
     #[test]

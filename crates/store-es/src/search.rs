@@ -3,10 +3,8 @@
 use charter_contract::ids::SkillId;
 use charter_contract::scope::Scope;
 use charter_store::skill_index::{NearSkill, NearestSkills, SkillIndexError, SkillVisibility};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-use crate::bulk::missing_index;
 use crate::client::{Node, shortened};
 use crate::mapping::VECTOR;
 use crate::names;
@@ -14,67 +12,124 @@ use crate::product::Product;
 
 pub(crate) const DOING: &str = "finding skills";
 
+/// The path of a request for searches, with the requested parts of the answer.
+pub(crate) const PATH: &str = "_msearch?filter_path=responses.status,responses.error.reason,responses.timed_out,\
+    responses._shards.failed,responses.hits.hits._score,responses.hits.hits.fields";
+
+/// Bytes of a search beside its vector and the ids that its filter names, and bytes of a component of the vector.
+const SEARCH_BYTES: usize = 512;
+const COMPONENT_BYTES: usize = 13;
+
+/// The status of a search in an index that does not exist.
+const NO_INDEX: u16 = 404;
+
 /// A request for searches.
 #[derive(Debug)]
 pub(crate) struct Searches {
-    /// The scope of each search after the first, which only looks for the state.
-    scopes: Vec<Scope>,
+    /// The scope of each search.
+    pub(crate) scopes: Vec<Scope>,
     /// The body.
-    pub(crate) lines: String,
+    pub(crate) lines: Vec<u8>,
+}
+
+/// The line before a search.
+#[derive(Serialize)]
+struct SearchHead<'a> {
+    index: &'a str,
+}
+
+/// A filter of entries.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum EntryFilter<'a> {
+    MatchAll {},
+    Bool(BoolFilter<'a>),
+    Term(FolderFilter),
+    Terms(IdFilter<'a>),
+}
+
+#[derive(Default, Serialize)]
+struct BoolFilter<'a> {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    filter: Vec<EntryFilter<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    must_not: Vec<EntryFilter<'a>>,
+}
+
+#[derive(Serialize)]
+struct FolderFilter {
+    is_folder: bool,
+}
+
+#[derive(Serialize)]
+struct IdFilter<'a> {
+    skill_id: &'a [SkillId],
 }
 
 /// Returns the searches of a question; `None` when no entry is visible.
+///
+/// # Errors
+/// Never in practice: every part of a search has a JSON form.
 pub(crate) fn searches(
     product: Product,
     alias: &str,
     question: &NearestSkills,
-) -> Option<Searches> {
+) -> Result<Option<Searches>, serde_json::Error> {
     let layers = [
         (Scope::Tenant(question.tenant.clone()), &question.own),
         (Scope::Global, &question.global),
     ];
-    // A scope without skills has no index. The state has one, unless there is no index at all.
-    let state = json!({"index": names::state_alias(alias)});
-    let mut lines = format!("{state}\n{}\n", json!({"size": 0}));
+    let bytes = SEARCH_BYTES + COMPONENT_BYTES * question.vector.len();
+    let mut lines = Vec::with_capacity(bytes);
     let mut scopes = Vec::new();
     for (scope, sight) in layers {
         let Some(mut conditions) = conditions(sight) else {
             continue;
         };
         if let Some(is_folder) = question.is_folder {
-            conditions.push(json!({"term": {"is_folder": is_folder}}));
+            conditions.push(EntryFilter::Term(FolderFilter { is_folder }));
         }
         let filter = match conditions.is_empty() {
-            true => json!({"match_all": {}}),
-            false => json!({"bool": {"filter": conditions}}),
+            true => EntryFilter::MatchAll {},
+            false => EntryFilter::Bool(BoolFilter {
+                filter: conditions,
+                ..BoolFilter::default()
+            }),
         };
-        let mut body = product.nearest(VECTOR, &question.vector, question.most, &filter);
-        body["docvalue_fields"] = json!(["skill_id"]);
         let index = names::of_scope(alias, &scope);
-        let head = json!({"index": index, "ignore_unavailable": true});
-        lines.push_str(&format!("{head}\n{body}\n"));
+        add_line(&mut lines, &SearchHead { index: &index })?;
+        let fields = (VECTOR, "skill_id");
+        let search = product.nearest(fields, &question.vector, question.most, filter);
+        add_line(&mut lines, &search)?;
         scopes.push(scope);
     }
-    (!scopes.is_empty()).then_some(Searches { scopes, lines })
+    Ok((!scopes.is_empty()).then_some(Searches { scopes, lines }))
+}
+
+fn named(skill_id: &[SkillId]) -> EntryFilter<'_> {
+    EntryFilter::Terms(IdFilter { skill_id })
+}
+
+fn add_line(lines: &mut Vec<u8>, line: &impl Serialize) -> Result<(), serde_json::Error> {
+    serde_json::to_writer(&mut *lines, line)?;
+    lines.push(b'\n');
+    Ok(())
 }
 
 /// Returns the conditions on the entries of a layer; `None` when none is visible.
-fn conditions(sight: &SkillVisibility) -> Option<Vec<Value>> {
+fn conditions(sight: &SkillVisibility) -> Option<Vec<EntryFilter<'_>>> {
     match sight {
         SkillVisibility::Nothing => None,
         SkillVisibility::All => Some(Vec::new()),
         SkillVisibility::Only(ids) if ids.is_empty() => None,
-        SkillVisibility::Only(ids) => Some(vec![json!({"terms": {"skill_id": ids}})]),
+        SkillVisibility::Only(ids) => Some(vec![named(ids)]),
         SkillVisibility::AllBut(ids) if ids.is_empty() => Some(Vec::new()),
-        SkillVisibility::AllBut(ids) => Some(vec![
-            json!({"bool": {"must_not": [{"terms": {"skill_id": ids}}]}}),
-        ]),
+        SkillVisibility::AllBut(ids) => Some(vec![EntryFilter::Bool(BoolFilter {
+            must_not: vec![named(ids)],
+            ..BoolFilter::default()
+        })]),
     }
 }
-
-/// The requested parts of an answer.
-pub(crate) const READ: &str = "responses.status,responses.error.reason,responses.timed_out,\
-    responses._shards.failed,responses.hits.hits._score,responses.hits.hits.fields";
 
 /// A node's answer to searches, limited to the requested parts.
 #[derive(Debug, Deserialize)]
@@ -125,42 +180,45 @@ struct Hit {
 
 #[derive(Debug, Deserialize)]
 struct Fields {
-    skill_id: [String; 1],
+    skill_id: [SkillId; 1],
 }
 
-/// Returns the results of searches, nearest first.
-pub(crate) fn hits(
+/// The results of searches.
+pub(crate) struct SearchResults {
+    /// The entries, nearest first.
+    pub(crate) near: Vec<NearSkill>,
+    /// Whether a scope has no index: it has no entries yet, or there is no index at all.
+    pub(crate) lacks_index: bool,
+}
+
+/// Returns the results of searches.
+pub(crate) fn results(
     node: &Node,
-    alias: &str,
-    searches: Searches,
+    scopes: Vec<Scope>,
     answer: SearchResponses,
     most: usize,
-) -> Result<Vec<NearSkill>, SkillIndexError> {
-    let expected = searches.scopes.len() + 1;
-    let answered = answer.responses.len();
+) -> Result<SearchResults, SkillIndexError> {
+    let (expected, answered) = (scopes.len(), answer.responses.len());
     if answered != expected {
         let detail = format!("{answered} answers to {expected} searches");
         return Err(node.invalid_answer(DOING, detail));
     }
-    let mut answers = answer.responses.into_iter();
-    let state = answers.next();
-    if state.is_some_and(|state| state.status == 404) {
-        return Err(missing_index(node, alias));
+    let mut near: Vec<NearSkill> = Vec::new();
+    let mut lacks_index = false;
+    for (scope, response) in scopes.into_iter().zip(answer.responses) {
+        if response.status == NO_INDEX {
+            lacks_index = true;
+            continue;
+        }
+        let hits = whole(node, response)?.into_iter();
+        near.extend(hits.map(|hit| near_skill(&scope, hit)));
     }
-    let mut found = Vec::new();
-    for (scope, response) in searches.scopes.into_iter().zip(answers) {
-        let hits = whole(node, response)?;
-        let near = hits.into_iter().map(|hit| near_skill(&scope, hit));
-        let near: Option<Vec<NearSkill>> = near.collect();
-        let invalid = || node.invalid_answer(DOING, "a hit has an invalid skill id".to_owned());
-        found.extend(near.ok_or_else(invalid)?);
-    }
-    found.sort_by(|a, b| {
+    near.sort_by(|a, b| {
         let nearer = b.cosine.total_cmp(&a.cosine);
         nearer.then_with(|| (&a.scope, &a.id).cmp(&(&b.scope, &b.id)))
     });
-    found.truncate(most);
-    Ok(found)
+    near.truncate(most);
+    Ok(SearchResults { near, lacks_index })
 }
 
 /// Returns the hits of an answer from the whole index.
@@ -187,19 +245,20 @@ fn whole(node: &Node, response: SearchResponse) -> Result<Vec<Hit>, SkillIndexEr
     Ok(response.hits.hits)
 }
 
-fn near_skill(scope: &Scope, hit: Hit) -> Option<NearSkill> {
+fn near_skill(scope: &Scope, hit: Hit) -> NearSkill {
     let [id] = hit.fields.skill_id;
-    Some(NearSkill {
+    NearSkill {
         scope: scope.clone(),
-        id: SkillId::parse(&id).ok()?,
+        id,
         // Both products return (1 + cosine) / 2.
         cosine: (2.0 * hit.score - 1.0) as f32,
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use charter_contract::ids::TenantId;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -214,15 +273,21 @@ mod tests {
         }
     }
 
-    fn indexes(own: SkillVisibility, global: SkillVisibility) -> Option<Vec<String>> {
+    fn lines(own: SkillVisibility, global: SkillVisibility) -> Option<Vec<Value>> {
         let asked = question(own, global);
-        let searches = searches(Product::Elasticsearch, "skills", &asked)?;
-        let heads = searches.lines.lines().step_by(2);
-        let named = heads.map(|head| {
-            let head: Value = serde_json::from_str(head).unwrap();
-            head["index"].as_str().unwrap().to_owned()
-        });
-        Some(named.collect())
+        let searches = searches(Product::Elasticsearch, "skills", &asked).unwrap()?;
+        let lines = std::str::from_utf8(&searches.lines).unwrap().lines();
+        Some(lines.map(|line| serde_json::from_str(line).unwrap()).collect())
+    }
+
+    fn indexes(own: SkillVisibility, global: SkillVisibility) -> Option<Vec<String>> {
+        let lines = lines(own, global)?.into_iter();
+        let heads = lines.step_by(2);
+        Some(
+            heads
+                .map(|head| head["index"].as_str().unwrap().to_owned())
+                .collect(),
+        )
     }
 
     #[test]
@@ -230,12 +295,35 @@ mod tests {
         use SkillVisibility::{All, AllBut, Nothing, Only};
         assert_eq!(
             indexes(All, All).unwrap(),
-            ["skills-state", "skills.tenant-acme", "skills.global"]
+            ["skills.tenant-acme", "skills.global"]
         );
         assert_eq!(
             indexes(Nothing, AllBut(Vec::new())).unwrap(),
-            ["skills-state", "skills.global"]
+            ["skills.global"]
         );
         assert_eq!(indexes(Only(Vec::new()), Nothing), None);
+    }
+
+    #[test]
+    fn b001_6_a_filter_names_the_visible_skills_or_the_others() {
+        use SkillVisibility::{All, AllBut, Only};
+        let ids = || vec![SkillId::parse("a").unwrap()];
+        let filters = |own, global| -> Vec<Value> {
+            let lines = lines(own, global).unwrap().into_iter();
+            let searches = lines.skip(1).step_by(2);
+            searches
+                .map(|search| search["knn"]["filter"].clone())
+                .collect()
+        };
+        let named = json!({"terms": {"skill_id": ["a"]}});
+        assert_eq!(
+            filters(Only(ids()), AllBut(ids())),
+            [
+                json!({"bool": {"filter": [named]}}),
+                json!({"bool": {"filter": [{"bool": {"must_not": [named]}}]}}),
+            ]
+        );
+        let all = json!({"match_all": {}});
+        assert_eq!(filters(All, All), [all.clone(), all]);
     }
 }
