@@ -8,10 +8,10 @@ from charter_server import Connection
 
 
 class Timed:
-    """One way of asking, with what it found and how long it took, in milliseconds."""
+    """One way of asking, with its results, and the times of each run in milliseconds."""
 
     def __init__(self, questions):
-        self.questions, self.took, self.found = questions, [], []
+        self.questions, self.runs, self.found = questions, [], []
 
     def ask(self, question):
         """Asks one; what was found."""
@@ -23,7 +23,7 @@ class Timed:
             found = self.ask(question)
             took = time.perf_counter() - started
             if keep:
-                self.took.append(took * 1000)
+                self.runs[-1].append(took * 1000)
             if len(self.found) <= number:
                 self.found.append(self.read(found))
 
@@ -32,14 +32,15 @@ class Timed:
         return found
 
     def quantile(self, share):
-        return statistics.quantiles(self.took, n=100)[round(share * 100) - 1]
+        """The median of the runs' quantiles."""
+        return statistics.median(statistics.quantiles(run, n=100)[round(share * 100) - 1] for run in self.runs)
 
 
 class Asked(Timed):
-    """Over HTTP. `read` finds in an answer what is wanted."""
+    """Over HTTP. `read` finds the results in an answer."""
 
-    def __init__(self, port, path, bodies, read):
-        head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: "
+    def __init__(self, port, path, bodies, read, kind="application/json"):
+        head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\ncontent-length: "
         super().__init__([f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies])
         self.connection, self.reading = Connection(port), read
 
@@ -53,8 +54,12 @@ class Asked(Timed):
         return self.reading(json.loads(found))
 
 
-def in_turn(ways, rounds):
-    """Every way asks all its questions, round by round; the first two rounds warm all up."""
-    for number in range(rounds + 2):
+def in_turn(ways, rounds, runs=1):
+    """Every way asks all its questions, round by round, in runs of `rounds`; two more rounds before warm all up."""
+    for number in range(rounds * runs + 2):
+        kept = number - 2
+        if kept >= 0 and kept % rounds == 0:
+            for way in ways:
+                way.runs.append([])
         for way in ways if number % 2 else reversed(ways):
-            way.round(keep=number >= 2)
+            way.round(keep=kept >= 0)

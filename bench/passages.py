@@ -1,6 +1,6 @@
 """Passages of lenses on pgvector, through Charter and asked of PostgreSQL directly: same vectors, same questions, in turn.
 
-    python bench/passages.py [--rows N] [--rounds R] [--queries Q] [--no-build] [--release DIR]
+    python bench/passages.py [--rows N] [--runs R] [--rounds R] [--queries Q] [--no-build] [--release DIR]
 
 A part of `make bench`. Vectors come from a server beside both, which knows them all: whoever asks gets the
 question's vector from there first. Figures never decide the exit code. What is measured: bench/README.md.
@@ -27,6 +27,8 @@ from vectors import DIMS, made_up, unit
 LENSES = 5
 TOP_K = 10
 RANKED = 200
+RUNS = 5
+ROUNDS = 50
 GOAL = 1.10
 MODEL = "made-up"
 # A section of more than half a window's tokens is a passage of its own. It has two parts, here with one vector.
@@ -202,7 +204,7 @@ def compare(server, site, postgres, database, rows, queries, options):
         "pgvector, the same statements": Same(site, postgres, database, questions),
         f"pgvector, the nearest {TOP_K} alone": Written(site, postgres, database, questions),
     }
-    in_turn([ours, *peers.values()], options.rounds)
+    in_turn([ours, *peers.values()], options.rounds, options.runs)
     lines = []
     for number, (name, peer) in enumerate(peers.items()):
         for share in (0.5, 0.99):
@@ -217,7 +219,7 @@ def compare(server, site, postgres, database, rows, queries, options):
 
 
 def main():
-    options = options_of(__doc__, build, 5, RELEASE, rows=20_000, queries=100)
+    options = options_of(__doc__, build, ROUNDS, RELEASE, rows=20_000, runs=RUNS, queries=100)
     rows, queries = made_up(options.rows, options.queries)
     site, postgres = Site(rows, queries), Postgres()
     try:
@@ -240,7 +242,8 @@ def main():
                 server.stop()
     finally:
         postgres.stop()
-    title = f"Passages on pgvector. {machine()}; {options.rounds} rounds of {options.queries} questions"
+    asked = f"{options.runs} runs of {options.rounds * options.queries:,} questions"
+    title = f"Passages on pgvector. {machine()}; median of {asked}"
     print(show(lines, title))
 
 

@@ -1,6 +1,6 @@
 """Search on engines of their own, through Charter and asked directly: same entries, same questions, in turn.
 
-    python bench/search.py [--rows N] [--rounds R] [--queries Q]
+    python bench/search.py [--rows N] [--runs R] [--rounds R] [--queries Q] [--no-build] [--release DIR]
 
 A part of `make bench`. An OpenSearch node (`make opensearch`) holds the skills; one question is a vector and asks
 for the nearest among all skills of the tenant. Directly means: the request that Charter sends, from here to the
@@ -8,7 +8,6 @@ node; and the nearest alone, looking at no more than these. Figures never decide
 bench/README.md.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -25,14 +24,21 @@ import numpy
 from asked import Asked, in_turn
 from charter_server import Connection, Server
 from release import RELEASE, ROOT, build, fetch_model
-from table import Line, machine, say, show
+from table import Line, machine, options_of, say, show
 from vectors import made_up
 
 NODE = ROOT / "target/opensearch/node"
+INDEX = "agent_skills.tenant-local"
+PATH = (
+    "/_msearch?filter_path=responses.status,responses.error.reason,responses.timed_out,responses._shards.failed,"
+    "responses.hits.hits._score,responses.hits.hits.fields"
+)
 BATCH = 500
 TOP_K = 10
 SENT = TOP_K + 10
 EXPLORED = 200
+RUNS = 5
+ROUNDS = 50
 GOAL = 1.10
 START_S = 120
 SETTINGS = """cluster.name: bench
@@ -118,16 +124,25 @@ def in_step(server):
     return state
 
 
-def direct(query, size=SENT, explored=EXPLORED):
-    """What Charter sends for a caller who reaches all skills of one tenant, unless it is told otherwise."""
-    layers = [{"term": {"scope": "local"}}]
-    conditions = [{"bool": {"should": layers, "minimum_should_match": 1}}]
-    search = {"vector": query, "k": explored, "filter": {"bool": {"filter": conditions}}}
-    return {
-        "size": size, "_source": False, "track_total_hits": False,
-        "docvalue_fields": ["scope", "skill_id"],
-        "query": {"knn": {"skill_desc_vector": search}},
+def components(vector):
+    """The numbers of a vector with the digits of 32-bit floats, as Charter and its clients write them."""
+    return [float(str(component)) for component in vector]
+
+
+def direct(vector, size=SENT, explored=EXPLORED):
+    """The request of Charter for a caller who reaches all skills of one tenant, with other numbers if given."""
+    knn = {"vector": vector, "k": explored, "filter": {"match_all": {}}}
+    search = {
+        "size": size, "_source": False, "track_total_hits": False, "docvalue_fields": ["skill_id"],
+        "query": {"knn": {"skill_desc_vector": knn}},
     }
+    lines = [{"index": INDEX}, search]
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode()
+
+
+def ids(answer):
+    """The skills of a node's answer."""
+    return [hit["fields"]["skill_id"][0] for hit in answer["responses"][0]["hits"]["hits"]]
 
 
 def recall(rows, queries, found):
@@ -139,12 +154,7 @@ def recall(rows, queries, found):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--queries", type=int, default=100)
-    options = parser.parse_args()
-    build()
+    options = options_of(__doc__, build, ROUNDS, RELEASE, rows=20_000, runs=RUNS, queries=100)
     model = fetch_model()
     rows, queries = made_up(options.rows, options.queries)
     with tempfile.TemporaryDirectory(prefix="charter-bench-") as temporary:
@@ -159,14 +169,15 @@ def main():
                 "CHARTER_SKILL_INDEX__TIMEOUT_MS": "60000",
                 "CHARTER_LIMITS__BODY_BYTES": str(64 << 20),
             }
-            server = Server(RELEASE / "charter", model, folder / "data", settings)
+            server = Server(options.release / "charter", model, folder / "data", settings)
             try:
                 lines = compare(server, node, rows, queries, options)
             finally:
                 server.stop()
         finally:
             node.stop()
-    title = f"Skills on a search node. {machine()}; {options.rounds} rounds of {options.queries} queries"
+    asked = f"{options.runs} runs of {options.rounds * options.queries:,} queries"
+    title = f"Skills on a search node. {machine()}; median of {asked}"
     print(show(lines, title))
 
 
@@ -178,17 +189,17 @@ def compare(server, node, rows, queries, options):
     in_step(server)
     followed = time.perf_counter() - started
     say(f"stored in {stored:.1f} s, indexed in {followed:.1f} s")
-    asked = [json.dumps({"vector": query.tolist(), "top_k": TOP_K}).encode() for query in queries]
+    vectors = [components(query) for query in queries]
+    asked = [json.dumps({"vector": vector, "top_k": TOP_K}).encode() for vector in vectors]
     ours = Asked(server.port, "/v1/agent-skills/search", asked,
                  lambda answer: [hit["skill_id"] for hit in answer["hits"]])
 
     def asked_directly(*given):
-        sent = [json.dumps(direct(query.tolist(), *given)).encode() for query in queries]
-        return Asked(node.port, "/agent_skills/_search", sent,
-                     lambda answer: [hit["fields"]["skill_id"][0] for hit in answer["hits"]["hits"]])
+        sent = [direct(vector, *given) for vector in vectors]
+        return Asked(node.port, PATH, sent, ids, "application/x-ndjson")
 
     theirs, alone = asked_directly(), asked_directly(TOP_K, TOP_K)
-    in_turn([ours, theirs, alone], options.rounds)
+    in_turn([ours, theirs, alone], options.rounds, options.runs)
     what = f"nearest {TOP_K} of {len(rows):,} skills"
     peers = [("OpenSearch, the same request", theirs, GOAL), (f"OpenSearch, the nearest {TOP_K} alone", alone, None)]
     lines = []
