@@ -164,6 +164,7 @@ pub fn search_passages(
 }
 
 /// A passage with its ranking values.
+#[derive(Clone, Copy)]
 struct Ranked {
     place: PassagePosition,
     fused: f32,
@@ -204,7 +205,7 @@ impl WordScores {
             })
             .collect();
         let scores = lexical::score(&searched, &query.terms, fusion.proximity_weight).scores;
-        let range = Range::over(&scores, &visible);
+        let range = Range::of_lists(&scores);
         Self {
             indexes: indexes.to_vec(),
             terms: query.terms.clone(),
@@ -217,8 +218,19 @@ impl WordScores {
     /// Returns the `most` best passages by words, best first; equal ones in order of index and position.
     #[must_use]
     pub fn best(&self, most: usize) -> Vec<PassagePosition> {
-        let with_words = || self.places().filter(|place| self.at(*place) > 0.0);
-        best_of(with_words, |place| self.at(place), most)
+        if self.range.most <= 0.0 {
+            return Vec::new();
+        }
+        let with_words = || {
+            let indexes = self.scores.iter().enumerate();
+            indexes.flat_map(|(index, scores)| {
+                let scored = scores.iter().enumerate();
+                let scored = scored.filter(|(_, score)| **score > 0.0);
+                scored.map(move |(passage, score)| (PassagePosition { index, passage }, *score))
+            })
+        };
+        let best = best_of(with_words, |(_, score)| score, most).into_iter();
+        best.map(|(place, _)| place).collect()
     }
 
     /// Ranks passages by words, and by cosines that were computed elsewhere: like [`search_passages`], but normalises
@@ -255,9 +267,8 @@ impl WordScores {
 
     /// Returns the hits, best first, with their scores.
     fn hits(&self, ranked: impl Iterator<Item = Ranked>, top_k: usize) -> Vec<PassageHit> {
-        let mut ranked: Vec<Ranked> = ranked.filter(Ranked::is_hit).collect();
-        ranked.sort_by(|a, b| b.fused.total_cmp(&a.fused));
-        ranked.truncate(top_k);
+        let ranked: Vec<Ranked> = ranked.filter(Ranked::is_hit).collect();
+        let best = best_of(|| ranked.iter().copied(), |ranked| ranked.fused, top_k);
         let hit = |ranked: Ranked| PassageHit {
             place: ranked.place,
             score: relevance(ranked.cosine, self.share(ranked.place)),
@@ -265,7 +276,7 @@ impl WordScores {
             lexical: ranked.lexical,
             cosine: ranked.cosine,
         };
-        ranked.into_iter().map(hit).collect()
+        best.into_iter().map(hit).collect()
     }
 
     /// Returns the share of the query's words that a passage contains.

@@ -585,6 +585,14 @@ impl Range {
         Self::from_values(seen.chain(rest.iter().copied()))
     }
 
+    /// Computes the range of the values of all lists, several at a time.
+    pub(crate) fn of_lists(lists: &[Vec<f32>]) -> Self {
+        let ranges = lists.iter().map(|values| Self::of_all(values));
+        let ends = ranges.flat_map(|range| [range.least, range.most]);
+        // An empty list has no ends.
+        Self::from_values(ends.filter(|end| end.is_finite()))
+    }
+
     /// Extends the range down to at least this value.
     pub(crate) fn down_to(self, least: f32) -> Self {
         let least = self.least.min(least);

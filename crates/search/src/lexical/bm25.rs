@@ -38,9 +38,14 @@ pub(super) fn gather(
     let mut holders = vec![0usize; terms];
     for (layer, numbers) in layers.iter().zip(numbers) {
         let everything = layer.visible.iter().all(|visible| *visible);
-        for (visible, words) in layer.visible.iter().zip(layer.index.lengths()) {
-            count += usize::from(*visible);
-            length += if *visible { f64::from(*words) } else { 0.0 };
+        if everything {
+            count += layer.visible.len();
+            length += layer.index.total_length();
+        } else {
+            for (visible, words) in layer.visible.iter().zip(layer.index.lengths()) {
+                count += usize::from(*visible);
+                length += if *visible { f64::from(*words) } else { 0.0 };
+            }
         }
         for (holders, number) in holders.iter_mut().zip(numbers) {
             let Some(number) = number else { continue };

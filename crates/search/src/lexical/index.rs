@@ -21,6 +21,8 @@ pub(crate) struct LexicalIndex {
     entries: Vec<u32>,
     frequencies: Vec<f32>,
     lengths: Vec<f32>,
+    /// The sum of the lengths.
+    total_length: f64,
     sequence_starts: Vec<u32>,
     sequences: Vec<u32>,
     field_weights: Vec<f32>,
@@ -71,6 +73,11 @@ impl LexicalIndex {
     /// Weighted length of each entry in words.
     pub(super) fn lengths(&self) -> &[f32] {
         &self.lengths
+    }
+
+    /// The sum of the lengths of all entries.
+    pub(super) fn total_length(&self) -> f64 {
+        self.total_length
     }
 
     /// An entry's words in order; numbers from [`FIELD_MARKS`] up open a field.
@@ -245,6 +252,8 @@ impl LexicalBuilder {
             entries[at] = *entry;
             frequencies[at] = *frequency;
         }
+        let lengths = self.index.lengths.iter();
+        self.index.total_length = lengths.copied().map(f64::from).sum();
         self.index.starts = starts;
         self.index.entries = entries;
         self.index.frequencies = frequencies;

@@ -138,13 +138,16 @@ impl LensService {
         top_k: usize,
     ) -> Result<Vec<Hit>, SearchMiss> {
         let fusion = RouteSettings::default().fusion;
-        let words = {
+        let (words, by_words) = {
             let (indexes, query) = (indexes(searched), Arc::clone(query));
-            let scoring = move || WordScores::score(&indexes, &query, &fusion);
+            let scoring = move || {
+                let words = WordScores::score(&indexes, &query, &fusion);
+                let best = words.best(COMPARED);
+                (words, best)
+            };
             let scored = tokio::task::spawn_blocking(scoring).await;
             scored.map_err(|error| EngineError::internal("searching lenses", error))?
         };
-        let by_words = words.best(COMPARED);
         let compared = self
             .compare_passages(caller, searched, query, &by_words, &fusion)
             .await?;
