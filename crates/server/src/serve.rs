@@ -77,7 +77,13 @@ pub async fn serve(
 async fn accepted(listener: &TcpListener, connections: &Connections) -> TcpStream {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return stream,
+            Ok((stream, _)) => {
+                // An answer is written at once, and an event must not wait for the acknowledgement of the one before.
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(error = %error, "a connection keeps delaying small packets");
+                }
+                return stream;
+            }
             // The client left before its connection was accepted.
             Err(error)
                 if matches!(
