@@ -3,7 +3,8 @@
 //!
 //! serde_json recurses up to 127 levels on the caller's stack and can turn seven bytes of text into half a KiB. A
 //! [`Profile`] limits a source; a [`JsonText`] is a text that was measured in one pass without recursion and is within
-//! its profile, so that it can be parsed. [`decode`] does both at once. [`Lines`] measures messages that arrive in pieces, [`extent_of`] measures a value in memory.
+//! its profile, so that it can be parsed. [`decode`] does both at once. [`Lines`] measures messages that arrive in
+//! pieces, [`extent_of`] measures a value in memory.
 
 mod lines;
 mod meter;

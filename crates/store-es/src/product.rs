@@ -179,6 +179,7 @@ mod tests {
             serde_json::to_string(&search).unwrap()
         };
         let filter = r#""filter":{"match_all":{}}"#;
+        let nearest = r#""field":"v","query_vector":[0.1,-2.0],"k":20"#;
         let shown = r#""_source":false,"track_total_hits":false,"docvalue_fields":["id"]"#;
         assert_eq!(
             search(Product::OpenSearch),
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(
             search(Product::Elasticsearch),
             format!(
-                r#"{{"size":20,{shown},"knn":{{"field":"v","query_vector":[0.1,-2.0],"k":20,"num_candidates":200,{filter}}}}}"#
+                r#"{{"size":20,{shown},"knn":{{{nearest},"num_candidates":200,{filter}}}}}"#
             )
         );
     }
