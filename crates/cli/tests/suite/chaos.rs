@@ -1,13 +1,15 @@
 //! Three replicas over one database, under load, while they and the database are killed, paused and partitioned.
 //! Acknowledged work ends, no effect happens twice, and a register is linearizable. Three workers also finish a
-//! backlog.
+//! backlog. Meanwhile schedules fire, and a channel gets messages.
 //!
 //! The faults last twenty seconds, or as long as `CHARTER_TEST_CHAOS_S` sets.
 //!
 //! Pauses here are the load: the duration of an effect, the intervals of clients' calls, the timing of faults. To wait
 //! for a result, a test polls until a deadline.
 
-use std::collections::BTreeMap;
+mod scheduled;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,8 +22,14 @@ use charter_testkit::postgres_server::{Database, PostgresServer};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::home::Home;
-use crate::service::package_calling;
+use self::scheduled::{
+    CHANNEL_SECRET, IntervalSchedules, ReceivedChannel, approval_of, completed, found_in,
+    now_micros,
+};
+use crate::home::{Home, configured_key};
+use crate::packages::Package;
+use crate::playbooks::{PLAYBOOK, PLAYBOOK_FILE, purge};
+use crate::service::{Service, package_calling};
 
 const KEYS: [(&str, &str, &str, &str); 1] = [("ann", "acme", "ann", "operator")];
 
@@ -40,8 +48,9 @@ const EFFECT: Duration = Duration::from_millis(30);
 /// The pause before an ended replica is restarted.
 const AWAY: Duration = Duration::from_millis(200);
 
-/// Time between two runs that a client starts, and between two uses of the register.
+/// Time between two runs that a client starts, between two that need an approval, and between two uses of the register.
 const BETWEEN_RUNS: Duration = Duration::from_millis(50);
+const BETWEEN_CHANGES: Duration = Duration::from_millis(300);
 const BETWEEN_USES: Duration = Duration::from_millis(20);
 
 /// Time between two faults, in which there is progress for the next one to disturb.
@@ -60,7 +69,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 type Done = Arc<Mutex<BTreeMap<String, (String, usize)>>>;
 
 /// A service whose effect must not happen twice. The effect happens once for each idempotency key, and the answer
-/// carries the token of that one time.
+/// carries the token of that one time, also as the id of a stale backup.
 struct Counter {
     stub: HttpStub,
     done: Done,
@@ -82,7 +91,8 @@ impl Counter {
                 entry.0.clone()
             };
             std::thread::sleep(EFFECT);
-            Reply::json(200, json!({"backups": [], "token": token}).to_string())
+            let backups = json!([{"id": token, "age_days": 40}]);
+            Reply::json(200, json!({"backups": backups, "token": token}).to_string())
         });
         let stub = stub.unwrap();
         Self { stub, done }
@@ -313,18 +323,78 @@ fn memory(content: &str) -> Value {
         "metadata": {"source": "user_statement", "importance": 5}})
 }
 
-/// Starts runs until the end; returns the acknowledged ones.
-fn start_runs(client: &Client, over: &AtomicBool) -> Vec<String> {
+/// Starts runs by a path until the end, with a pause after each; returns the acknowledged ones.
+fn start_runs(
+    client: &Client,
+    (path, body): (&str, fn() -> Value),
+    pause: Duration,
+    over: &AtomicBool,
+) -> Vec<String> {
     let mut acknowledged = Vec::new();
     while !over.load(Ordering::Relaxed) {
-        if let Some((status, run)) = client.call("POST", "/v1/runs", &plan())
+        if let Some((status, run)) = client.call("POST", path, &body())
             && status < 300
         {
             acknowledged.push(run["run_id"].as_str().unwrap().to_owned());
         }
-        std::thread::sleep(BETWEEN_RUNS);
+        std::thread::sleep(pause);
     }
     acknowledged
+}
+
+/// Parameters of the playbook with a vault of their own, because runs on one vault wait for one another.
+fn change() -> Value {
+    json!({"parameters": {"vault": format!("vault-{}", Uuid::now_v7())}})
+}
+
+/// What clients did during the faults.
+struct FaultyLoad {
+    /// Acknowledged runs of the plan.
+    runs: Vec<String>,
+    /// Acknowledged runs of the playbook, whose write waits for an approval.
+    changes: Vec<String>,
+    /// Operations on the register.
+    history: Vec<Operation>,
+    faults: BTreeMap<&'static str, usize>,
+}
+
+/// Starts runs and uses the register until the faults are over.
+fn load_during(
+    client: &Client,
+    register: &str,
+    do_harm: impl FnOnce() -> BTreeMap<&'static str, usize>,
+) -> FaultyLoad {
+    let playbook = format!("/v1/playbooks/{PLAYBOOK}/runs");
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let starting: Vec<_> = (0..2)
+            .map(|_| scope.spawn(|| start_runs(client, ("/v1/runs", plan), BETWEEN_RUNS, &over)))
+            .collect();
+        let changing =
+            scope.spawn(|| start_runs(client, (playbook.as_str(), change), BETWEEN_CHANGES, &over));
+        let using: Vec<_> = (0..3)
+            .map(|name| {
+                scope.spawn({
+                    let over = &over;
+                    move || use_register(client, register, name, over)
+                })
+            })
+            .collect();
+        let faults = do_harm();
+        over.store(true, Ordering::Relaxed);
+        FaultyLoad {
+            runs: starting
+                .into_iter()
+                .flat_map(|runs| runs.join().unwrap())
+                .collect(),
+            changes: changing.join().unwrap(),
+            history: using
+                .into_iter()
+                .flat_map(|one| one.join().unwrap())
+                .collect(),
+            faults,
+        }
+    })
 }
 
 /// Injects one fault after the other, each kind at least once.
@@ -412,21 +482,28 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A replica's home, with leases that the faults outlast.
-fn home(database: &Arc<Database>) -> Home {
-    let home = Home::with_keys(&KEYS).on(database);
-    home.with("CHARTER_REPLICA__LEASE_MS", "1000")
+/// A replica's home with these settings, and with leases that the faults outlast.
+fn home(database: &Arc<Database>, settings: &str) -> Home {
+    let keys: String = KEYS.iter().map(configured_key).collect();
+    let home = Home::new().configured(&(keys + settings)).on(database);
+    let (secret, value) = CHANNEL_SECRET;
+    home.with(secret, value)
+        .with("CHARTER_REPLICA__LEASE_MS", "1000")
 }
 
-/// Registers the package whose tool calls `address`, and a memory as the register; returns its path.
-fn prepared(client: &Client, address: &str) -> String {
+/// The package whose skill calls the counter, with a playbook whose write calls the service.
+fn package(counter: &Counter, service: &Service) -> Package {
+    const PURGE_FILE: &str = "tools/purge.yaml";
+    let purge = purge(service);
+    package_calling(&counter.address())
+        .with(PURGE_FILE, purge.text(PURGE_FILE))
+        .with(PLAYBOOK_FILE, purge.text(PLAYBOOK_FILE))
+}
+
+/// Registers a package, and a memory as the register; returns its path.
+fn prepared(client: &Client, package: &Package) -> String {
     let soon = Instant::now() + HEALING;
-    let registered = client.insist(
-        "POST",
-        "/v1/packages",
-        &package_calling(address).bundle(),
-        soon,
-    );
+    let registered = client.insist("POST", "/v1/packages", &package.bundle(), soon);
     assert_eq!(registered.0, 201, "{registered:?}");
     let register = json!({"memory": memory("value 0"), "visibility": "private"});
     let (status, register) = client.insist("POST", "/v1/memories", &register, soon);
@@ -434,7 +511,8 @@ fn prepared(client: &Client, address: &str) -> String {
     format!("/v1/memories/{}", register["memory_id"].as_str().unwrap())
 }
 
-/// Every acknowledged run ends, no effect happens twice, journals are whole, the register is linearizable.
+/// Every acknowledged run ends, no effect happens twice, journals are whole, the register is linearizable. Each occurrence
+/// of a schedule starts one run, and each event reaches the channel under one id.
 #[test]
 #[ignore = "started by `make test` after all others: it needs the machine for itself"]
 fn acknowledged_writes_survive_kills_pauses_and_partitions() {
@@ -443,66 +521,50 @@ fn acknowledged_writes_survive_kills_pauses_and_partitions() {
     let _alone = alone();
     let server = PostgresServer::mortal();
     let database = Arc::new(server.database());
-    let counter = Counter::start();
-    let replicas: Vec<Replica> = (0..3).map(|_| Replica::start(home(&database))).collect();
+    let (counter, service) = (Counter::start(), Service::start());
+    let channel = ReceivedChannel::start();
+    let replica = |_| Replica::start(home(&database, &channel.settings()));
+    let replicas: Vec<Replica> = (0..3).map(replica).collect();
     let client = Client::of(&replicas);
-    let register = prepared(&client, &counter.address());
+    let register = prepared(&client, &package(&counter, &service));
+    let soon = Instant::now() + HEALING;
+    let schedules = IntervalSchedules::enable(&client, &database, seconds, soon);
 
-    let over = AtomicBool::new(false);
-    let (faults, runs, history) = std::thread::scope(|scope| {
-        let starting: Vec<_> = (0..2)
-            .map(|_| scope.spawn(|| start_runs(&client, &over)))
-            .collect();
-        let (path, shared) = (&register, &client);
-        let using: Vec<_> = (0..3)
-            .map(|name| {
-                scope.spawn({
-                    let over = &over;
-                    move || use_register(shared, path, name, over)
-                })
-            })
-            .collect();
-        let faults = do_harm(server, &replicas, seconds);
-        over.store(true, Ordering::Relaxed);
-        let runs: Vec<String> = starting
-            .into_iter()
-            .flat_map(|runs| runs.join().unwrap())
-            .collect();
-        let history: Vec<Operation> = using
-            .into_iter()
-            .flat_map(|one| one.join().unwrap())
-            .collect();
-        (faults, runs, history)
-    });
+    let load = load_during(&client, &register, || do_harm(server, &replicas, seconds));
 
-    let until = Instant::now() + HEALING;
-    for run in &runs {
+    let (ended_at, until) = (now_micros(), Instant::now() + HEALING);
+    let occurrences = schedules.occurrences(&client, &database, &counter, (ended_at, until));
+    for run in &load.runs {
         let events = ended(&client, run, until);
         each_step_once(run, &events, &counter);
         let path = format!("/v1/runs/{run}/replay");
         let (_, replayed) = client.insist("GET", &path, &Value::Null, until);
         assert_eq!(replayed["divergence"], Value::Null, "{replayed:#}");
     }
-    linearizable(&history).unwrap_or_else(|wrong| panic!("{wrong}"));
+    linearizable(&load.history).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let approvals = load.changes.iter();
+    let approvals = approvals.map(|run| approval_of(&client, run, until));
+    let mut expected: BTreeSet<_> = approvals.collect();
+    expected.extend(completed(&load.runs).chain(found_in(&occurrences)));
+    let repeats = channel.has_each(&database, &expected);
+    assert!(!service.was_called(), "a write needs its approval");
 
-    let calls: usize = counter
-        .done
-        .lock()
-        .unwrap()
-        .values()
-        .map(|(_, calls)| calls)
-        .sum();
-    let writes = history.iter().filter(|operation| operation.writes).count();
+    let (runs, changes) = (load.runs.len(), load.changes.len());
+    let done = counter.done.lock().unwrap();
+    let calls: usize = done.values().map(|(_, calls)| calls).sum();
+    let writes = load.history.iter().filter(|operation| operation.writes);
+    let writes = writes.count();
     eprintln!(
-        "{} runs, {} effects by {calls} calls, {} reads and {writes} writes of the register, {faults:?}",
-        runs.len(),
-        runs.len() * STEPS,
-        history.len() - writes,
+        "{runs} runs, {} occurrences and {changes} approvals, {} effects by {calls} calls, {} messages of which \
+         {repeats} were repeated, {} reads and {writes} writes of the register, {:?}",
+        occurrences.len(),
+        done.len(),
+        expected.len(),
+        load.history.len() - writes,
+        load.faults,
     );
-    assert!(
-        runs.len() > 10 && writes > 10,
-        "too little happened to prove anything"
-    );
+    let least = [runs, changes, occurrences.len(), writes].into_iter().min();
+    assert!(least > Some(5), "too little happened to prove anything");
 }
 
 /// Workers that find more runs than they can drive within their short leases finish all of them, and do not just take
@@ -515,12 +577,12 @@ fn a_backlog_that_workers_find_is_driven_to_its_end() {
     let database = Arc::new(PostgresServer::mortal().database());
     let counter = Counter::start();
     let of_role = |role| {
-        let home = home(&database);
+        let home = home(&database, "");
         Replica::start(home.with("CHARTER_REPLICA__ROLE", role))
     };
     let api = [of_role("api")];
     let client = Client::of(&api);
-    prepared(&client, &counter.address());
+    prepared(&client, &package_calling(&counter.address()));
     let soon = Instant::now() + HEALING;
     let start = |_| {
         let (status, run) = client.insist("POST", "/v1/runs", &plan(), soon);
