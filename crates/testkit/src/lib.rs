@@ -1,6 +1,6 @@
 //! Test support, as a dev-dependency only: a simulated clock, seeded ids, an HTTP stub, the contract suites that every
 //! storage and search engine must pass, servers for these suites, an observed store, scripted language models, an
-//! identity provider, hostile inputs, and the fuzz targets for them.
+//! identity provider, a mail server, hostile inputs, and the fuzz targets for them.
 
 pub mod clock;
 pub mod corpus;
@@ -12,6 +12,7 @@ pub mod http_stub;
 pub mod ids;
 #[cfg(feature = "issuer")]
 pub mod issuer;
+pub mod mail_server;
 #[cfg(feature = "fuzz")]
 pub mod measured;
 #[cfg(feature = "fuzz")]

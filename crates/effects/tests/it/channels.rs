@@ -1,8 +1,6 @@
 //! Channels against real servers: a mail server that speaks SMTP, and HTTP servers in place of Slack and of a receiver
 //! of webhooks.
 
-mod mail_server;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -16,8 +14,8 @@ use charter_effects::channel::{
 use charter_effects::webhook::{MessageId, SystemOfRecord};
 use charter_effects::{PlainHttp, Secret, SecretSource};
 use charter_testkit::http_stub::{HttpStub, Reply};
+use charter_testkit::mail_server::MailServer;
 use hmac::{Hmac, KeyInit, Mac};
-use mail_server::MailServer;
 use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio_util::sync::CancellationToken;
@@ -59,6 +57,16 @@ fn email(port: u16) -> EmailOptions {
         from: "Charter <charter@example.com>".to_owned(),
         to: vec!["ann@example.com".to_owned(), "bob@example.com".to_owned()],
         timeout: Duration::from_secs(10),
+    }
+}
+
+fn webhook(server: &HttpStub) -> SystemOfRecord {
+    SystemOfRecord {
+        url: server.url("/hook"),
+        secrets: vec![secret(WEBHOOK)],
+        egress: vec![server.address().to_string().parse().unwrap()],
+        plain_http: PlainHttp::Loopback,
+        attempt_timeout: Duration::from_secs(10),
     }
 }
 
@@ -267,10 +275,10 @@ async fn an_answer_goes_only_to_slack() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_e_mail_has_text_and_html_for_every_recipient() {
-    let server = MailServer::start(&[]);
-    let channels = channels(ChannelTransport::Email(email(server.port)));
+    let server = MailServer::start(&[]).unwrap();
+    let channels = channels(ChannelTransport::Email(email(server.port())));
     assert_eq!(send(&channels, "ops").await, Ok(()));
-    let mail = server.next();
+    let mail = server.next_within(Duration::from_secs(30)).unwrap();
     assert_eq!(mail.from, "<charter@example.com>");
     assert_eq!(mail.to, ["<ann@example.com>", "<bob@example.com>"]);
     for part in [
@@ -294,8 +302,8 @@ async fn each_answer_of_a_mail_server_has_its_failure() {
         ("452 4.2.2 full", ChannelFault::Unavailable),
         ("550 5.1.1 no such user", ChannelFault::Refused),
     ] {
-        let server = MailServer::start(&[("RCPT", reply)]);
-        let channels = channels(ChannelTransport::Email(email(server.port)));
+        let server = MailServer::start(&[("RCPT", reply)]).unwrap();
+        let channels = channels(ChannelTransport::Email(email(server.port())));
         let failure = send(&channels, "ops").await.unwrap_err();
         assert_eq!(failure.fault, fault, "{failure}");
     }
@@ -310,14 +318,7 @@ async fn each_answer_of_a_mail_server_has_its_failure() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_gets_a_signed_message() {
     let server = HttpStub::answering(vec![Reply::empty(204), Reply::empty(410)]).unwrap();
-    let system = SystemOfRecord {
-        url: server.url("/hook"),
-        secrets: vec![secret(WEBHOOK)],
-        egress: vec![server.address().to_string().parse().unwrap()],
-        plain_http: PlainHttp::Loopback,
-        attempt_timeout: Duration::from_secs(10),
-    };
-    let channels = channels(ChannelTransport::Webhook(system));
+    let channels = channels(ChannelTransport::Webhook(webhook(&server)));
     assert_eq!(send(&channels, "ops").await, Ok(()));
     let seen = server.seen().remove(0);
     assert_eq!(
@@ -333,6 +334,62 @@ async fn a_webhook_gets_a_signed_message() {
     assert_eq!(failure.fault, ChannelFault::Refused, "{failure}");
     let unknown = send(&channels, "sales").await.unwrap_err();
     assert_eq!(unknown.fault, ChannelFault::Unknown);
+}
+
+/// Webhooks as channels: `ops` of every tenant to one server, and `ops` and `bell` of the tenant umbra to another.
+fn channels_with_own(shared: &SystemOfRecord, own: &SystemOfRecord) -> ConfiguredChannels {
+    let of = |name: &str, system: &SystemOfRecord| {
+        (label(name), ChannelTransport::Webhook(system.clone()))
+    };
+    let own = BTreeMap::from([of("ops", own), of("bell", own)]);
+    let options = ChannelOptions {
+        channels: BTreeMap::from([of("ops", shared)]),
+        tenants: BTreeMap::from([(tenant("umbra"), own)]),
+    };
+    ConfiguredChannels::new(options).unwrap()
+}
+
+async fn send_of(
+    channels: &ConfiguredChannels,
+    name: &str,
+    channel: &str,
+) -> Result<(), ChannelFailure> {
+    let sent = ChannelMessage {
+        tenant: tenant(name),
+        ..message(channel)
+    };
+    channels.send(&sent, &CancellationToken::new()).await
+}
+
+/// It replaces the shared channel of its name for its tenant alone, and no other tenant can send to it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenants_own_channel_gets_the_messages_of_its_tenant_alone() {
+    let [shared, own] = [0, 1].map(|_| HttpStub::start(|_, _| Reply::empty(204)).unwrap());
+    let channels = channels_with_own(&webhook(&shared), &webhook(&own));
+    assert_eq!(send_of(&channels, "acme", "ops").await, Ok(()));
+    let unknown = send_of(&channels, "acme", "bell").await.unwrap_err();
+    assert_eq!(unknown.fault, ChannelFault::Unknown);
+    assert_eq!((shared.seen().len(), own.seen().len()), (1, 0));
+    assert_eq!(send_of(&channels, "umbra", "ops").await, Ok(()));
+    assert_eq!(send_of(&channels, "umbra", "bell").await, Ok(()));
+    assert_eq!((shared.seen().len(), own.seen().len()), (1, 2));
+}
+
+/// The grants of a shared channel allow nothing to a tenant's own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenants_own_channel_cannot_name_a_forbidden_address() {
+    let server = HttpStub::start(|_, _| Reply::empty(204)).unwrap();
+    let ungranted = SystemOfRecord {
+        egress: Vec::new(),
+        ..webhook(&server)
+    };
+    let channels = channels_with_own(&webhook(&server), &ungranted);
+    let refused = send_of(&channels, "umbra", "ops").await.unwrap_err();
+    assert_eq!(refused.fault, ChannelFault::Refused, "{refused}");
+    let reason = "a private or local address that the `egress`";
+    assert!(refused.message.contains(reason), "{refused}");
+    assert_eq!(server.connections(), 0);
+    assert_eq!(send_of(&channels, "acme", "ops").await, Ok(()));
 }
 
 #[test]

@@ -49,6 +49,7 @@ mod confirmations;
 mod faults;
 mod findings;
 mod outages;
+mod tenants;
 
 /// Noon.
 const NOW: &str = "2026-04-14T12:00:00Z";
@@ -64,6 +65,8 @@ struct Recorder {
     /// Channels that never answer.
     hanging: Mutex<BTreeSet<Label>>,
     answers: Mutex<Vec<(String, ButtonAnswer)>>,
+    /// The tenant whose app signs requests; none for the shared one.
+    signing_tenant: Mutex<Option<TenantId>>,
 }
 
 #[async_trait]
@@ -92,7 +95,7 @@ impl Channels for Recorder {
     fn signers(&self, request: &SlackRequest<'_>) -> Vec<ChannelKey> {
         let valid = request.signature.starts_with("v0=");
         let key = ChannelKey {
-            tenant: None,
+            tenant: self.signing_tenant.lock().unwrap().clone(),
             channel: ops(),
         };
         valid.then_some(key).into_iter().collect()
@@ -161,6 +164,17 @@ fn rule() -> NotificationRule {
     }
 }
 
+/// The settings of every tenant: one rule, and its channels, which are alike.
+fn settings(channel: ChannelSettings, rule: NotificationRule) -> NotificationSettings {
+    let names = rule.channels.iter().cloned();
+    NotificationSettings {
+        channels: names.zip(std::iter::repeat(channel)).collect(),
+        rules: vec![rule],
+        public_url: Some("https://charter.example.com/".to_owned()),
+        ..NotificationSettings::default()
+    }
+}
+
 /// Findings of one rule, the last of which is the most severe.
 fn findings(count: usize) -> Vec<Finding> {
     let found = (1..=count).map(|n| {
@@ -193,11 +207,16 @@ impl Rig {
         rule: NotificationRule,
         approver_groups: Vec<ApproverGroup>,
     ) -> Self {
+        Self::with_settings(settings(channel, rule), approver_groups).await
+    }
+
+    async fn with_settings(
+        notifications: NotificationSettings,
+        approver_groups: Vec<ApproverGroup>,
+    ) -> Self {
         let clock = SimulatedClock::at(at(NOW));
         let recorder = Arc::new(Recorder::default());
         let faults = Arc::new(ReadFaults::default());
-        let names = rule.channels.iter().cloned();
-        let channels = names.zip(std::iter::repeat(channel)).collect();
         let (rig, store, dir) = rig_with(|ports, settings| {
             ports.clock = Arc::new(clock.clone());
             ports.channels = Arc::<Recorder>::clone(&recorder);
@@ -205,12 +224,7 @@ impl Rig {
             ports.store = Arc::new(WatchedStore::new(Arc::clone(&ports.store), watcher));
             settings.four_eyes = Some(true);
             settings.approver_groups = approver_groups;
-            settings.notifications = NotificationSettings {
-                channels,
-                rules: vec![rule],
-                public_url: Some("https://charter.example.com/".to_owned()),
-                ..NotificationSettings::default()
-            };
+            settings.notifications = notifications;
         })
         .await;
         let made = Self {
