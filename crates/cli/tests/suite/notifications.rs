@@ -1,10 +1,12 @@
-//! Approvals that reach people: a message in Slack, whose place a scripted server takes, and the decision by its button.
+//! Approvals that reach people: a message in Slack, whose place a scripted server takes, and the decision by its button;
+//! a mail that only links to the approval; the channel of another tenant.
 
 use charter_testkit::http_stub::{HttpStub, Reply};
+use charter_testkit::mail_server::MailServer;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::home::{Answer, Api, Home, eventually};
+use crate::home::{Answer, Api, DEADLINE, Home, Server, eventually};
 use crate::playbooks::{
     KEYS, PLAYBOOK, PLAYBOOK_FILE, confirm, path_of, purge, settled, waiting_run_of,
 };
@@ -14,6 +16,7 @@ const SIGNING: &str = "8f742231b10e8888abcd99yyyzzz85a5";
 const BELL_SECRET: &str = "whsec_plJ3nmyCDGBKInavdOK15jsl3jVB2m4jVB2m4jVB2m4=";
 const RAZE: &str = "reliability.raze_vault";
 const BOB: &str = "U2";
+const PUBLIC_URL: &str = "https://charter.example.com";
 
 /// HMAC-SHA256 (RFC 2104), for keys of at most 64 bytes.
 pub(crate) fn hmac(key: &[u8], message: &str) -> Vec<u8> {
@@ -53,10 +56,85 @@ fn slack() -> HttpStub {
     HttpStub::start(|_, _| Reply::json(200, "{\"ok\": true}")).unwrap()
 }
 
-fn home(slack: &HttpStub) -> Home {
+/// E-mail beside Slack, and a channel of the tenant umbra.
+struct OtherChannels {
+    mail: MailServer,
+    bell: HttpStub,
+}
+
+impl OtherChannels {
+    fn start() -> Self {
+        Self {
+            mail: MailServer::start(&[]).unwrap(),
+            bell: HttpStub::start(|_, _| Reply::empty(204)).unwrap(),
+        }
+    }
+
+    /// The channels and their rules as configuration.
+    fn settings(&self) -> String {
+        format!(
+            "[notifications.channels.mail]\nkind = \"email\"\nhost = \"127.0.0.1\"\nport = {}\n\
+             security = \"none\"\nfrom = \"Charter <charter@example.com>\"\nto = [\"on-call@example.com\"]\n\
+             [[notifications.rules]]\ntopics = [\"approval.requested\"]\nchannels = [\"mail\"]\n\
+             [notifications.tenants.umbra.channels.bell]\nkind = \"webhook\"\nurl = \"{}\"\n\
+             secrets = [{{ variable = \"BELL_SECRET\" }}]\negress = [\"{}\"]\n\
+             [[notifications.tenants.umbra.rules]]\n\
+             topics = [\"approval.requested\", \"run.failed\", \"run.completed\"]\nchannels = [\"bell\"]\n",
+            self.mail.port(),
+            self.bell.url("/bell"),
+            self.bell.address()
+        )
+    }
+
+    /// The mail about an approval has a link in both parts, which leads to the console. No GET decides on the approval,
+    /// not even of a person who may.
+    fn mail_decides_nothing(&self, server: &Server, approval: &str) {
+        let mail = self.mail.next_within(DEADLINE).unwrap();
+        assert_eq!(mail.to, ["<on-call@example.com>"]);
+        let page = format!("/console/approvals/{approval}");
+        let link = format!("{PUBLIC_URL}{page}");
+        // Quoted-printable text has lines of at most 76 characters.
+        let text = mail.text.replace("=\n", "");
+        // Once as text, and as the address and the text of an HTML link.
+        assert_eq!(text.matches(&link).count(), 3, "{text}");
+        let bob = server.key("bob");
+        for caller in [&server.api, &bob] {
+            caller.raw("GET", &page, &[], Vec::new());
+        }
+        for word in ["approve", "reject"] {
+            let path = format!("/v1/approvals/{approval}/{word}");
+            let (status, allowed, _) = bob.refusal("GET", &path);
+            assert_eq!((status, allowed.as_str()), (405, "POST"), "{path}");
+        }
+        let shown = bob.get(&format!("/v1/approvals/{approval}")).expect(200);
+        assert_eq!(shown["state"], "pending");
+    }
+
+    /// The channel of umbra gets the approval of its tenant, and not the one of acme before; Slack gets only that.
+    fn keep_tenants_apart(&self, server: &Server, service: &Service, slack: &HttpStub) {
+        let eve = server.key("eve");
+        eve.register(&purge(service));
+        let run = waiting_run_of(&eve);
+        let seen = eventually("a message about umbra's approval", || {
+            Some(self.bell.seen()).filter(|seen| !seen.is_empty())
+        });
+        let ids: Vec<&Value> = seen
+            .iter()
+            .map(|seen| &seen.body["data"]["approval_id"])
+            .collect();
+        let own = &run["approvals"][0]["approval_id"];
+        assert_eq!(ids, [own]);
+        let own = own.as_str().unwrap();
+        let mut in_slack = slack.seen().into_iter();
+        assert!(!in_slack.any(|seen| seen.body.to_string().contains(own)));
+    }
+}
+
+fn home(slack: &HttpStub, others: &OtherChannels) -> Home {
     let home = Home::with_keys(&KEYS)
         .with("CHARTER_MODEL__SOURCE", "none")
-        .with("CHARTER_A2A__PUBLIC_URL", "https://charter.example.com")
+        .with("CHARTER_A2A__PUBLIC_URL", PUBLIC_URL)
+        .with("BELL_SECRET", BELL_SECRET)
         .with("SLACK_TOKEN", "xoxb-of-the-test")
         .with("SLACK_SIGNING_SECRET", SIGNING);
     let file = home.path("config.toml");
@@ -74,7 +152,7 @@ fn home(slack: &HttpStub) -> Home {
         slack.url(""),
         people.join(", ")
     );
-    std::fs::write(&file, text + &channel).unwrap();
+    std::fs::write(&file, text + &channel + &others.settings()).unwrap();
     home
 }
 
@@ -132,8 +210,8 @@ fn told_in(slack: &HttpStub) -> String {
 /// with its reason, and nothing is changed; Bob's click is one decision, and the call is made once.
 #[test]
 fn ruling_28_an_approval_is_decided_in_slack_once_and_by_another_person() {
-    let (slack, service) = (slack(), Service::start());
-    let home = home(&slack);
+    let (slack, service, others) = (slack(), Service::start(), OtherChannels::start());
+    let home = home(&slack, &others);
     let server = home.serve();
     let ann = server.key("ann");
     let package = purge(&service);
@@ -148,8 +226,10 @@ fn ruling_28_an_approval_is_decided_in_slack_once_and_by_another_person() {
     let approval = run["approvals"][0].clone();
     let shown = buttons(&message(&slack, &approval));
     let id = approval["approval_id"].as_str().unwrap();
-    let link = format!("https://charter.example.com/console/approvals/{id}");
+    let link = format!("{PUBLIC_URL}/console/approvals/{id}");
     assert_eq!(shown[2]["url"], link.as_str());
+    others.mail_decides_nothing(&server, id);
+    others.keep_tenants_apart(&server, &service, &slack);
     let value = shown[0]["value"].as_str().unwrap();
     let anonymous = &server.api;
     let signed = |body: &str| {
