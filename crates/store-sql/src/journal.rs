@@ -10,6 +10,7 @@ mod writer;
 
 use async_trait::async_trait;
 use charter_contract::ids::{RunId, TenantId};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
@@ -107,6 +108,7 @@ impl<E: JournalWriter> Journal for SqlStore<E> {
         tenant: &TenantId,
         run: &RunId,
         fence: Fence,
+        status: RunStatus,
         wait: RunWait,
     ) -> Result<(), StoreError> {
         let values = (tenant.clone(), run.clone(), wait);
@@ -116,7 +118,9 @@ impl<E: JournalWriter> Journal for SqlStore<E> {
                 Access::Write,
                 scope,
                 values,
-                move |tx, (tenant, run, wait)| Box::pin(append::park(tx, tenant, run, fence, wait)),
+                move |tx, (tenant, run, wait)| {
+                    Box::pin(append::park(tx, (tenant, run), fence, status, wait))
+                },
             )
             .await
     }

@@ -294,7 +294,8 @@ pub trait Journal {
     /// engine's own constraints.
     async fn append(&self, append: Append) -> Result<u64, StoreError>;
 
-    /// Releases a run that has no work: it waits, and the lease is released. A finished run is unchanged.
+    /// Releases a run that has no work: it waits with this status, and the lease is released. A finished run is
+    /// unchanged.
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::FencedOff`] as for an append.
@@ -303,6 +304,7 @@ pub trait Journal {
         tenant: &TenantId,
         run: &RunId,
         fence: Fence,
+        status: RunStatus,
         wait: RunWait,
     ) -> Result<(), StoreError>;
 

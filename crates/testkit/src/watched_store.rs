@@ -15,6 +15,7 @@ use charter_contract::ids::{
 };
 use charter_contract::mission::ArtifactKind;
 use charter_contract::route_example::RoutedKind;
+use charter_contract::run_status::RunStatus;
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::{Hash, NodeId};
@@ -216,11 +217,12 @@ impl Journal for WatchedStore {
         tenant: &TenantId,
         run: &RunId,
         fence: Fence,
+        status: RunStatus,
         wait: RunWait,
     ) -> Result<(), StoreError> {
         let write = Write::Other("park");
         self.watcher.at(Side::Before, write);
-        let done = self.inner.park(tenant, run, fence, wait).await;
+        let done = self.inner.park(tenant, run, fence, status, wait).await;
         self.watcher.at(Side::After, write);
         done
     }

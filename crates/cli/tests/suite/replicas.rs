@@ -423,7 +423,9 @@ async fn claimed_when_due(database: &Database, run: &RunId, due: Timestamp) {
                     until: Some(due),
                     approvals: vec![],
                 };
-                store.park(&acme, run, lease.fence, wait).await.unwrap();
+                let status = RunStatus::AwaitingApproval;
+                let parked = store.park(&acme, run, lease.fence, status, wait);
+                parked.await.unwrap();
                 while wake_at(&store, &acme, run).await == Some(due) {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }

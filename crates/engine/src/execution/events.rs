@@ -186,14 +186,14 @@ pub(crate) fn about_approval(
 pub(crate) fn about_run(
     tenant: &TenantId,
     run: &Run,
-    before: Option<RunStatus>,
+    (before, status): (Option<RunStatus>, RunStatus),
     approvals: &[ApprovalChange],
     at: Timestamp,
 ) -> Vec<NewMessage> {
-    let status = (Some(run.status()) != before).then(|| {
+    let status = (Some(status) != before).then(|| {
         let said = RunEventRef {
             run_id: run.id().clone(),
-            status: run.status(),
+            status,
         };
         NewMessage {
             topic: "run.status".to_owned(),

@@ -305,7 +305,13 @@ impl RunService {
             artifacts,
             stored: _,
         } = new;
-        let told = events::about_run(&record.tenant_id, &run, None, &[], record.created_at);
+        let told = events::about_run(
+            &record.tenant_id,
+            &run,
+            (None, run.status()),
+            &[],
+            record.created_at,
+        );
         let events = journal::chain(GENESIS, 0, vec![started]);
         self.store
             .create_run(&record, events, artifacts, told)

@@ -1,6 +1,7 @@
 //! Appends to journals. A list of appends takes the round trips of one.
 
 use charter_contract::ids::{RunId, TenantId};
+use charter_contract::run_status::RunStatus;
 use charter_store::StoreError;
 use charter_store::journal::{Append, EventHash, NewEvent, NextPhase, RunPhase, RunWait};
 use charter_store::lease::Fence;
@@ -220,12 +221,12 @@ async fn write_effects(tx: &mut Tx<'_>, accepted: &[Accepted<'_>]) -> Result<(),
     outbox::insert(tx, &messages).await
 }
 
-/// Makes a run wait, and releases its lease.
+/// Makes a run wait with this status, and releases its lease.
 pub(super) async fn park(
     tx: &mut Tx<'_>,
-    tenant: &TenantId,
-    run: &RunId,
+    (tenant, run): (&TenantId, &RunId),
     fence: Fence,
+    status: RunStatus,
     wait: &RunWait,
 ) -> Result<(), StoreError> {
     let head = lock(tx, &[(tenant, run, fence)]).await?.remove(0)?;
@@ -234,8 +235,8 @@ pub(super) async fn park(
         execute(
             WRITING,
             tx,
-            "UPDATE run SET phase = 'waiting', wake_at = $3 WHERE tenant_id = $1 AND run_id = $2",
-            params![tenant, run, wait.until.map(column::micros)],
+            "UPDATE run SET phase = 'waiting', wake_at = $3, status = $4 WHERE tenant_id = $1 AND run_id = $2",
+            params![tenant, run, wait.until.map(column::micros), status.as_str()],
         )
         .await?;
         approval::wake_decided(tx, &[(tenant, run, wait.approvals.as_slice())]).await?;

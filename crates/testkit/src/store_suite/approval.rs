@@ -306,7 +306,7 @@ pub async fn an_approval_belongs_to_the_user_of_its_run(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// A waiting run is claimable from its wake-up time, and not before; parking it releases its lease.
+/// A waiting run is claimable from its wake-up time, and not before; parking it releases its lease, and gives it a status.
 pub async fn a_parked_run_is_resumed_at_its_time(store: &dyn Store) -> Outcome {
     let (record, first) = sample::new_run("acme", 1, 0)?;
     store.create_run(&record, first, vec![], vec![]).await?;
@@ -315,16 +315,19 @@ pub async fn a_parked_run_is_resumed_at_its_time(store: &dyn Store) -> Outcome {
     let lease = store.acquire(run.as_ref(), "one", now, until).await?;
     let fence = lease.ok_or("not free")?.fence;
     let acme = record.tenant_id;
-    let wrong = store.park(&acme, &run, Fence(fence.0 + 1), RunWait::default());
+    let (waits, wait) = (RunStatus::AwaitingApproval, RunWait::default());
+    let wrong = store.park(&acme, &run, Fence(fence.0 + 1), waits, wait.clone());
     assert_refused!(wrong.await, StoreError::FencedOff { .. });
     let others = sample::tenant("other")?;
-    let others = store.park(&others, &run, fence, RunWait::default());
+    let others = store.park(&others, &run, fence, waits, wait);
     assert_refused!(others.await, StoreError::NotFound { .. });
     let wait = RunWait {
         until: Some(sample::at(50)?),
         approvals: vec![],
     };
-    store.park(&acme, &run, fence, wait).await?;
+    store.park(&acme, &run, fence, waits, wait).await?;
+    let parked = store.run(&acme, &run).await?.ok_or("no run")?;
+    assert_eq!((parked.status, parked.version), (waits, 1));
     assert_eq!(super::journal::claim(store, "w", 49, 9).await?, []);
     assert_eq!(super::journal::claim(store, "w", 50, 9).await?.len(), 1);
     assert!(
@@ -383,7 +386,8 @@ pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
         let agree = step(n, ApprovalState::Pending, ApprovalState::Approved);
         store.decide_approval(&acme, agree, vec![], vec![]).await?;
         if parks {
-            store.park(&acme, &run, Fence(0), awaiting(n)?).await?;
+            let parked = store.park(&acme, &run, Fence(0), record.status, awaiting(n)?);
+            parked.await?;
         } else {
             let later = Append {
                 expected: 2,

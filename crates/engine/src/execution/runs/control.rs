@@ -201,7 +201,7 @@ impl RunService {
             events: chain(head, version, written),
             then,
             status: run.status(),
-            messages: events::about_run(tenant, &run, before, &approvals, at),
+            messages: events::about_run(tenant, &run, (before, run.status()), &approvals, at),
             approvals,
             artifacts: Vec::new(),
             mission_state: mission::state_of(&run).filter(|now| stood != Some(*now)),

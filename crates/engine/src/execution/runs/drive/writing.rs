@@ -38,7 +38,8 @@ pub(super) enum RunOwnership {
 }
 
 impl RunDriver<'_> {
-    /// Releases a run that waits and has no running effects.
+    /// Releases a run that waits and has no running effects. Its status may have changed without an event: an approval
+    /// that a confirmation was to decide waits for a person once the confirmation no longer counts.
     pub(super) async fn park(&mut self, until: Option<Timestamp>) -> Result<(), EngineError> {
         // A run whose approval is decided does not wait, except if it waits for the end of its pause.
         let open = self.awaited().map(|(_, approval)| approval);
@@ -58,8 +59,9 @@ impl RunDriver<'_> {
         if let RunOwnership::Held(lease) = &self.hold {
             let (tenant, run) = (&self.pinned.workspace.tenant, self.folded.run.id());
             self.runs.drivers.set_lease_releasing(run);
-            let parked = self.runs.store.park(tenant, run, lease.fence, wait);
-            parked.await?;
+            let status = self.public_status();
+            let store = &self.runs.store;
+            store.park(tenant, run, lease.fence, status, wait).await?;
             self.hold = RunOwnership::Returned;
         }
         Ok(())
@@ -70,7 +72,7 @@ impl RunDriver<'_> {
         if self.unwritten.is_empty() {
             return Ok(());
         }
-        let status = self.folded.run.status();
+        let status = self.public_status();
         self.store_decisions(then, self.told).await?;
         self.told = Some(status);
         drop(self.stored.take());
@@ -80,7 +82,7 @@ impl RunDriver<'_> {
     /// Creates the run before its first decision is known. The write of that decision announces the run's status and
     /// notifies the caller that waits for the run, so that they do not learn of an earlier status.
     pub(super) async fn create_unannounced(&mut self) -> Result<(), EngineError> {
-        let status = self.folded.run.status();
+        let status = self.public_status();
         self.store_decisions(NextPhase::Runs, Some(status)).await
     }
 
@@ -105,7 +107,8 @@ impl RunDriver<'_> {
         };
         let (tenant, run) = (&self.pinned.workspace.tenant, &self.folded.run);
         let now = self.runs.clock.now();
-        let messages = events::about_run(tenant, run, announced, &approvals, now);
+        let change = (announced, self.public_status());
+        let messages = events::about_run(tenant, run, change, &approvals, now);
         match &self.hold {
             RunOwnership::Unstored(record, stored) => {
                 let (runs, stored) = (self.runs, Arc::clone(stored));
@@ -134,7 +137,7 @@ impl RunDriver<'_> {
                     fence: lease.fence,
                     events: chained,
                     then,
-                    status: self.stored_status(),
+                    status: self.public_status(),
                     approvals,
                     artifacts,
                     mission_state,
@@ -169,9 +172,9 @@ impl RunDriver<'_> {
         Ok(lease)
     }
 
-    /// Returns the status for readers. A run whose approval follows from the confirmation of its plan waits for no
-    /// person.
-    fn stored_status(&self) -> RunStatus {
+    /// Returns the status for readers and watchers. A run whose approval follows from the confirmation of its plan waits
+    /// for no person.
+    fn public_status(&self) -> RunStatus {
         match self.folded.run.status() {
             RunStatus::AwaitingApproval if self.is_deciding => RunStatus::Working,
             status => status,
@@ -182,7 +185,7 @@ impl RunDriver<'_> {
     fn as_left(&self, run: RunRecord, events: &[NewEvent], then: NextPhase) -> RunRecord {
         RunRecord {
             phase: then.phase(),
-            status: self.stored_status(),
+            status: self.public_status(),
             version: events.len() as u64,
             updated_at: events.last().map_or(run.updated_at, |event| event.at),
             wake_at: match then {

@@ -11,35 +11,48 @@ use charter_contract::ids::{PlaybookId, RunId};
 use charter_contract::package::PackageBundle;
 use charter_contract::run_status::RunStatus;
 use charter_contract::text::HttpsUrl;
+use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, ApprovalStatus};
 use charter_domain::run::RunEvent;
-use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
+use charter_effects::{NoModels, ToolCall, ToolOutcome, ToolRunner};
 use charter_store::evidence::EvidenceFilter;
 use charter_store::page::PageRequest;
+use charter_testkit::clock::SimulatedClock;
+use charter_testkit::watched_store::{Side, WatchedStore, Watcher, Write};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::tests::engine_with;
+use crate::engine::tests::{engine_at, engine_with, open};
 use crate::identity::caller::tests::person;
 use crate::{
     ApprovalAnswer, ApprovalDecision, Confirmation, DryRun, Engine, EngineError, IdempotencyKey,
-    RunView, Settings,
+    Mode, RunView, Settings,
 };
 
 const FOUND: &str = "reliability.fence";
 const GIVEN: &str = "reliability.close_gate";
+const LOOKING: &str = "reliability.look_and_close";
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A tool that counts its calls.
+/// The length of an approval and of a confirmation where they lapse, and two parts of it that exceed it together.
+const LAPSES: Duration = Duration::from_secs(3 * 3_600);
+const PART: Duration = Duration::from_secs(2 * 3_600);
+
+/// A tool that counts its calls. It looks for as long as the clock, if there is one, shows afterwards.
 #[derive(Default)]
-struct Counting(AtomicUsize);
+struct Counting {
+    closed: AtomicUsize,
+    clock: Option<SimulatedClock>,
+}
 
 #[async_trait]
 impl ToolRunner for Counting {
     async fn run(&self, call: ToolCall, _: CancellationToken) -> ToolOutcome {
         if call.tool_id.as_str() == "fence.close" {
-            self.0.fetch_add(1, Ordering::SeqCst);
+            self.closed.fetch_add(1, Ordering::SeqCst);
+        } else if let Some(clock) = &self.clock {
+            clock.advance(PART).unwrap();
         }
         ToolOutcome::Succeeded {
             output: json!({"gates": ["north", "south"]}),
@@ -49,7 +62,22 @@ impl ToolRunner for Counting {
     }
 }
 
-/// A supervised playbook that closes the gate that it finds, and one that closes a given gate.
+/// Time that passes between the request of an approval and its use.
+struct LateUse(SimulatedClock);
+
+impl Watcher for LateUse {
+    fn at(&self, side: Side, write: Write<'_>) {
+        let Write::Events { events, .. } = write else {
+            return;
+        };
+        let mut payloads = events.iter().map(|event| event.payload.as_str());
+        if side == Side::After && payloads.any(|payload| payload.contains("approval_requested")) {
+            self.0.advance(PART).unwrap();
+        }
+    }
+}
+
+/// Supervised playbooks: one closes the gate that it finds, one a given gate, and one that gate after it has looked.
 fn package() -> PackageBundle {
     let tool = |name: &str, class: &str, parameters: &str| {
         format!(
@@ -82,6 +110,13 @@ fn package() -> PackageBundle {
              parameters: {gate: \"${user.gate}\"}}\n",
             "mandatory_parameters: [{name: gate, type: string, description: the gate}]\n",
         ),
+        "playbooks/looking.yaml": playbook(
+            LOOKING,
+            "\x20 - {step_id: look, type: read, tool_id: fence.look, on_failure: stop}\n\
+             \x20 - {step_id: close, type: write, tool_id: fence.close, on_failure: stop, \
+             parameters: {gate: \"${user.gate}\"}}\n",
+            "mandatory_parameters: [{name: gate, type: string, description: the gate}]\n",
+        ),
     }});
     serde_json::from_value(files).unwrap()
 }
@@ -110,6 +145,36 @@ impl Rig {
         }
     }
 
+    /// Without four eyes: approvals and confirmations lapse, and time passes while the playbook looks and after an
+    /// approval was requested.
+    async fn lapsing() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let start = Timestamp::parse("2026-01-01T12:00:00Z").unwrap();
+        let clock = SimulatedClock::at(start);
+        let tool = Arc::new(Counting {
+            clock: Some(clock.clone()),
+            ..Counting::default()
+        });
+        let settings = Settings {
+            four_eyes: Some(false),
+            approval_ttl: LAPSES,
+            lease: 10 * LAPSES,
+            ..Settings::default()
+        };
+        let store = WatchedStore::new(open(dir.path()), Arc::new(LateUse(clock.clone())));
+        let runner = Arc::<Counting>::clone(&tool);
+        let (clock, store) = (Arc::new(clock), Arc::new(store));
+        let engine = engine_at(clock, store, runner, Arc::new(NoModels), settings).await;
+        let ann = person("ann");
+        let registered = engine.packages().register(&ann, package(), Mode::Apply);
+        registered.await.unwrap();
+        Self {
+            engine,
+            tool,
+            _dir: dir,
+        }
+    }
+
     /// Ann starts a playbook with these values.
     async fn start(&self, playbook: &str, given: Value) -> RunView {
         let (ann, playbook) = (person("ann"), PlaybookId::parse(playbook).unwrap());
@@ -120,8 +185,8 @@ impl Rig {
     }
 
     /// A playbook is proposed to Ann, with a value that the plan uses.
-    async fn proposed(&self) -> RunView {
-        let (ann, playbook) = (person("ann"), PlaybookId::parse(GIVEN).unwrap());
+    async fn proposed(&self, playbook: &str) -> RunView {
+        let (ann, playbook) = (person("ann"), PlaybookId::parse(playbook).unwrap());
         let given = Map::from_iter([("gate".to_owned(), json!("north"))]);
         let key = IdempotencyKey::parse("proposal").unwrap();
         let starts = self.engine.run_starts();
@@ -181,8 +246,19 @@ impl Rig {
         found.map(|entry| entry.approval).collect()
     }
 
+    /// Returns the statuses of a run that events announced.
+    async fn announced(&self, run: &RunId) -> Vec<String> {
+        let events = self.engine.events();
+        let found = events.list(&person("ann"), 0, Some("run.status")).await;
+        let found = found.unwrap().entries.into_iter();
+        let of_run = found.filter(|event| event.data["run_id"] == run.as_str());
+        of_run
+            .map(|event| event.data["status"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
     fn calls(&self) -> usize {
-        self.tool.0.load(Ordering::SeqCst)
+        self.tool.closed.load(Ordering::SeqCst)
     }
 }
 
@@ -230,11 +306,12 @@ async fn a_change_that_lacks_values_is_confirmed() {
     rig.engine.stop().await;
 }
 
-/// Where four eyes are off, the confirmation is the approval: recorded as any decision, and used once.
+/// Where four eyes are off, the confirmation is the approval: recorded as any decision, and used once. Neither readers
+/// nor watchers see that the run waits for a person again.
 #[tokio::test]
 async fn a_confirmation_without_four_eyes_is_also_the_approval() {
     let rig = Rig::new(false).await;
-    let plan = rig.proposed().await;
+    let plan = rig.proposed(GIVEN).await;
     let run = &plan.summary.run_id;
     rig.confirm(&plan).await;
     // The run waits for no person meanwhile.
@@ -242,6 +319,8 @@ async fn a_confirmation_without_four_eyes_is_also_the_approval() {
     let rested = rig.engine.run_views().wait(&ann, run, TIMEOUT);
     assert_eq!(rested.await.unwrap().summary.status, RunStatus::Completed);
     assert_eq!(rig.calls(), 1);
+    let announced = rig.announced(run).await;
+    assert_eq!(announced, ["awaiting_confirmation", "working", "completed"]);
     let approvals = rig.approvals(run).await;
     let [approval] = &approvals[..] else {
         panic!("{approvals:#?}");
@@ -272,7 +351,7 @@ async fn a_confirmation_without_four_eyes_is_also_the_approval() {
 async fn a_confirmation_that_is_no_approval_leaves_the_call_to_another_decision() {
     for four_eyes in [true, false] {
         let rig = Rig::new(four_eyes).await;
-        let plan = rig.proposed().await;
+        let plan = rig.proposed(GIVEN).await;
         let run = &plan.summary.run_id;
         if four_eyes {
             rig.confirm(&plan).await;
@@ -291,4 +370,23 @@ async fn a_confirmation_that_is_no_approval_leaves_the_call_to_another_decision(
         assert_eq!(rig.calls(), 0);
         rig.engine.stop().await;
     }
+}
+
+/// The run waits for a person after all, and readers see that.
+#[tokio::test]
+async fn a_confirmation_that_lapses_before_its_use_leaves_the_call_to_a_person() {
+    let rig = Rig::lapsing().await;
+    let plan = rig.proposed(LOOKING).await;
+    let run = &plan.summary.run_id;
+    rig.confirm(&plan).await;
+    let asked = rig.met(run, RunStatus::AwaitingApproval).await;
+    let [approval] = &asked.approvals[..] else {
+        panic!("{asked:#?}");
+    };
+    assert_eq!(approval.state, ApprovalStatus::Pending);
+    assert_eq!(rig.calls(), 0);
+    rig.approve("bob", approval).await.unwrap();
+    rig.met(run, RunStatus::Completed).await;
+    assert_eq!(rig.calls(), 1);
+    rig.engine.stop().await;
 }

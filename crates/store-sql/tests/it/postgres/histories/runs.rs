@@ -142,11 +142,9 @@ impl super::Call for Call {
                     until: until.map(Second::at).transpose()?,
                     approvals: vec![],
                 };
-                told(
-                    store
-                        .park(&tenant.id()?, &run(n), fence(fenced), wait)
-                        .await,
-                )
+                let (tenant, status) = (tenant.id()?, RunStatus::AwaitingApproval);
+                let parked = store.park(&tenant, &run(n), fence(fenced), status, wait);
+                told(parked.await)
             }
             Self::Runs(tenant, stands, after) => {
                 let filter = RunFilter {
