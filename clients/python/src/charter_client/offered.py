@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import NAMESPACE_URL, uuid5
@@ -22,6 +22,7 @@ from charter_client._wire import Steps
 from charter_client.approvals import decide
 from charter_client.catalogue import CatalogueOperations, ResolveOperations
 from charter_client.codes import NotFound
+from charter_client.contract import ExactCall, Step, StepAction
 from charter_client.errors import ApiError
 from charter_client.requests import create_request, get_request, request_body
 from charter_client.runs import call_tool, get_run, order_run, wait_for_run
@@ -37,6 +38,13 @@ MAX_OFFERS = 64
 MAX_NAME = 64
 #: How long a call waits for its run before it says that the run goes on.
 WAIT_S = 120.0
+#: Most writes of a plan that a question lists.
+MAX_WRITES = 100
+#: Most characters of a text among the arguments of these writes.
+MAX_TEXT = 2_000
+
+#: A reference to a parameter of the run that is a whole text.
+_PARAMETER = re.compile(r"\$\{user\.([A-Za-z0-9_-]+)\}")
 
 _catalogue, _resolve = CatalogueOperations(), ResolveOperations()
 
@@ -89,11 +97,16 @@ class Question:
     #: Names of the parameters that are missing; the parameter that has to be typed to confirm.
     missing: list[str] = field(default_factory=list)
     typed: str | None = None
-    #: The steps of the plan that would write.
+    #: The calls of the plan that would write: `step`, `tool`, the arguments (`parameters`), and `for_each` if the
+    #: call is repeated for each item of a list. Arguments that earlier steps give are references, `${step.field}`.
     writes: list[dict[str, Any]] = field(default_factory=list)
+    #: The number of further writes, which are not listed.
+    omitted: int | None = None
     approval_id: str | None = None
-    #: The exact call, and what asks for an approval.
+    #: The exact call, or the first of several, and what asks for an approval.
     call: dict[str, Any] | None = None
+    #: Every exact call, if the approval is for several.
+    calls: list[dict[str, Any]] = field(default_factory=list)
     rules: list[dict[str, Any]] = field(default_factory=list)
     #: Why the last answer was not taken.
     refused: str | None = None
@@ -232,11 +245,18 @@ def outcome(run: Run) -> Outcome:
 def question(run_id: str, refused: str | None = None) -> Steps[Question | None]:
     """What a run waits for, if it waits for a person."""
     run = yield from get_run(run_id)
+    return question_of(run, refused)
+
+
+def question_of(run: Run, refused: str | None = None) -> Question | None:
+    """What a run that was read waits for, if it waits for a person."""
     if run.waits_for is None:
         return None
     if run.waits_for == "approval" and run.approvals:
         return _about_call(run, run.approvals[0], refused)
-    writes = [{"step": step.step, "tool": step.tool} for step in run.steps if step.writes and step.reverses is None]
+    writes = [step for step in run.steps if step.writes and step.reverses is None]
+    graphs = [event.graph for event in run.events if event.graph is not None]
+    planned = {step.id: step.action for graph in graphs for step in graph.steps}
     return Question(
         run.waits_for,
         run.run_id,
@@ -244,9 +264,43 @@ def question(run_id: str, refused: str | None = None) -> Steps[Question | None]:
         run.plan_digest,
         missing=run.missing,
         typed=run.typed,
-        writes=writes,
+        writes=[_write(step, planned.get(step.step), run.parameters) for step in writes[:MAX_WRITES]],
+        omitted=len(writes) - MAX_WRITES if len(writes) > MAX_WRITES else None,
         refused=refused,
     )
+
+
+def _write(step: Step, action: StepAction | None, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A write of a plan, with the arguments as far as they are known: those that are parameters have their values."""
+    shown: dict[str, Any] = {"step": step.step, "tool": step.tool}
+    each = action.each if action is not None else None
+    call = each or action
+    if call is None or call.parameters is None:
+        return shown
+
+    def filled(text: str) -> Any:
+        named = None if call.exact else _PARAMETER.fullmatch(text)
+        return values.get(named[1], text) if named else text
+
+    shown["parameters"] = _with_texts(_with_texts(call.parameters, filled), _shortened)
+    if each is not None:
+        shown["for_each"] = True
+    return shown
+
+
+def _with_texts(value: Any, change: Callable[[str], Any]) -> Any:
+    """A JSON value with each of its texts changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_with_texts(one, change) for one in value]
+    if isinstance(value, dict):
+        return {name: _with_texts(one, change) for name, one in value.items()}
+    return value
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… ({len(text)} characters)"
 
 
 def _about_call(run: Run, approval: Approval, refused: str | None) -> Question:
@@ -256,10 +310,15 @@ def _about_call(run: Run, approval: Approval, refused: str | None) -> Question:
         run.title,
         approval.digest,
         approval_id=approval.approval_id,
-        call={"tool": approval.call.tool, "step": approval.call.step, "parameters": approval.call.parameters},
+        call=_exact(approval.call),
+        calls=[_exact(call) for call in approval.list_ or []],
         rules=[rule.model_dump(mode="json", exclude_none=True) for rule in approval.rules],
         refused=refused,
     )
+
+
+def _exact(call: ExactCall) -> dict[str, Any]:
+    return {"tool": call.tool, "step": call.step, "parameters": call.parameters}
 
 
 def say(asked: Question, said: Any) -> Steps[str | None]:
