@@ -1,6 +1,6 @@
 //! The findings of an occurrence of a schedule, compared with the one before: new, unchanged or resolved.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::bounds::SCHEDULE_REPORT_ITEMS;
 use charter_contract::catalogue::schedule::FindingTrigger;
@@ -84,7 +84,8 @@ pub struct ScheduleReport {
 
 /// Compares the findings of an occurrence with the report of the previous one. `occurrence` is unique for it.
 ///
-/// A finding is identified by its id, which its rule, its resource and its fields determine.
+/// A finding is identified by its id, which its rule, its resource and its fields determine. One that occurs twice counts
+/// once.
 #[must_use]
 pub fn compare(
     occurrence: &str,
@@ -97,7 +98,10 @@ pub fn compare(
             before.insert(&item.finding_id, item);
         }
     }
-    let (kept, omitted) = findings.split_at(findings.len().min(SCHEDULE_REPORT_ITEMS));
+    let mut known = BTreeSet::new();
+    let distinct = findings.iter().filter(|one| known.insert(&one.finding_id));
+    let distinct: Vec<&Finding> = distinct.collect();
+    let (kept, omitted) = distinct.split_at(distinct.len().min(SCHEDULE_REPORT_ITEMS));
     let mut items: Vec<ReportItem> = Vec::new();
     for finding in kept {
         let change = match before.remove(&finding.finding_id) {

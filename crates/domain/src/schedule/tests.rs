@@ -243,6 +243,16 @@ fn findings_are_new_unchanged_or_resolved() {
     assert_eq!((third.new, third.unchanged, third.resolved), (1, 2, 0));
 }
 
+/// The second one would be new again in every report, and start the triggers.
+#[test]
+fn a_finding_that_occurs_twice_counts_once() {
+    let twice = [finding(1), finding(1)];
+    let first = compare("acme/nightly/1", &twice, None);
+    assert_eq!((first.new, first.items.len()), (1, 1));
+    let second = compare("acme/nightly/2", &twice, Some(&first));
+    assert_eq!((second.new, second.unchanged), (0, 1));
+}
+
 #[test]
 fn a_report_in_markdown_escapes_the_texts_of_other_systems() {
     let report = compare("acme/nightly/1", &[finding(1)], None);

@@ -1,12 +1,14 @@
 //! Proposes playbooks for the events of triggers: each run waits for a person's confirmation. Findings propose a
 //! playbook once for each object of parameters that its filter emits, within a bound.
 
+use std::collections::BTreeSet;
+
 use charter_contract::bounds::{SCHEDULE_REPORT_ITEMS, TRIGGER_PROPOSALS};
+use charter_contract::canonical;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{PlaybookId, RunId};
-use charter_contract::json::to_stored;
 use charter_store::schedule::OccurrenceRecord;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
@@ -90,21 +92,17 @@ impl ScheduleService {
             let message = format!("{what} emits no parameters for the findings");
             return Err(EngineError::new(ErrorCode::NoMatch, message));
         }
+        let distinct = distinct(&what, parameters, id, emitted);
         let mut proposals = Proposals {
-            omitted: emitted.len().saturating_sub(TRIGGER_PROPOSALS),
+            omitted: distinct.len().saturating_sub(TRIGGER_PROPOSALS),
             ..Proposals::default()
         };
-        for value in emitted.into_iter().take(TRIGGER_PROPOSALS) {
-            let started = match merged(&what, parameters, value) {
-                Ok(merged) => {
-                    let id = id_of(id, &merged)?;
-                    self.propose(caller, playbook, &merged, id).await
-                }
+        for proposal in distinct.into_iter().take(TRIGGER_PROPOSALS) {
+            let started = match proposal {
+                Ok((id, merged)) => self.propose(caller, playbook, &merged, id).await,
                 Err(error) => Err(error),
             };
             match started {
-                // The filter emitted the same parameters twice.
-                Ok(run) if proposals.runs.contains(&run) => {}
                 Ok(run) => proposals.runs.push(run),
                 // The start of the occurrence is repeated, and finds the runs that have started.
                 Err(error) if self.may_pass(&error, one) => return Err(error),
@@ -159,6 +157,32 @@ impl ScheduleService {
     }
 }
 
+/// The id of a proposal and its parameters, or why it cannot start.
+type PlaybookProposal = Result<(Uuid, Map<String, Value>), EngineError>;
+
+/// Returns the proposals of an occurrence for the objects that the filter emitted. Equal objects are one proposal.
+fn distinct(
+    what: &str,
+    given: &Map<String, Value>,
+    occurrence: Uuid,
+    emitted: Vec<Value>,
+) -> Vec<PlaybookProposal> {
+    let mut known = BTreeSet::new();
+    let mut proposals = Vec::with_capacity(emitted.len());
+    for value in emitted {
+        match merged(what, given, value) {
+            Ok(parameters) => {
+                let id = id_of(occurrence, &parameters);
+                if known.insert(id) {
+                    proposals.push(Ok((id, parameters)));
+                }
+            }
+            Err(error) => proposals.push(Err(error)),
+        }
+    }
+    proposals
+}
+
 /// Returns the parameters of one proposal: those of the schedule, and those that the filter emitted.
 fn merged(
     what: &str,
@@ -177,10 +201,9 @@ fn merged(
 }
 
 /// Derives the id of a proposal from its parameters, so that a repeat finds it in any order of what the filter emits.
-fn id_of(occurrence: Uuid, parameters: &Map<String, Value>) -> Result<Uuid, EngineError> {
-    let text = to_stored(parameters)
-        .map_err(|error| EngineError::internal("writing the parameters of a proposal", error))?;
-    Ok(Uuid::new_v5(&occurrence, text.as_bytes()))
+fn id_of(occurrence: Uuid, parameters: &Map<String, Value>) -> Uuid {
+    let text = canonical::text(Value::Object(parameters.clone()));
+    Uuid::new_v5(&occurrence, text.as_bytes())
 }
 
 #[cfg(test)]
@@ -210,6 +233,26 @@ mod tests {
             note.ends_with("; a proposal could not start: `vault` is missing"),
             "{note}"
         );
+    }
+
+    #[test]
+    fn equal_objects_are_one_proposal() {
+        let given = Map::from_iter([("profile".to_owned(), json!("main"))]);
+        let emitted = vec![
+            json!({"vault": "a", "region": "b"}),
+            json!({"region": "b", "vault": "a"}),
+            json!({"region": "b", "vault": "a", "profile": "other"}),
+            json!("no object"),
+            json!({"vault": "c"}),
+        ];
+        let proposals = distinct("the filter", &given, Uuid::from_u128(1), emitted);
+        let shown = proposals.into_iter().map(|proposal| match proposal {
+            Ok((_, parameters)) => parameters["vault"].clone(),
+            Err(error) => json!(error.message),
+        });
+        let refused = json!("the filter emitted a value that is no object of parameters");
+        let expected = [json!("a"), refused, json!("c")];
+        assert_eq!(shown.collect::<Vec<_>>(), expected);
     }
 
     #[test]
