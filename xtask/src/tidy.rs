@@ -1,6 +1,6 @@
 //! Checks beyond the compiler and clippy: imports between crates, circles of modules, who reads JSON and text, sizes
 //! of files and types, names of files and types, module pages, error pages, links, citations of the specification,
-//! tests that documents name, server starts and pauses of tests.
+//! tests that documents name, starts of ignored tests, server starts and pauses of tests.
 //! Each check is a function from texts to findings in a file of its own.
 
 mod call_graph;
@@ -9,6 +9,7 @@ mod citations;
 mod edges;
 mod english;
 mod error_pages;
+mod ignored_tests;
 mod json_readers;
 mod large_types;
 mod links;
@@ -26,13 +27,15 @@ mod type_names;
 
 pub(crate) use english::table as english_table;
 
+use anyhow::Context;
+
 use crate::finding::Finding;
 use crate::workspace::Workspace;
 
 /// Returns all findings, sorted by file and line.
 ///
 /// # Errors
-/// When the list of error codes, a page of the specification or the table of renames cannot be read.
+/// When the Makefile, the list of error codes, a page of the specification or the table of renames cannot be read.
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = edges::check(&workspace.crates);
     findings.extend(edges::check_untouched(workspace.rust_below("crates/")));
@@ -55,6 +58,10 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     findings.extend(json_readers::check(workspace.rust_below("crates/")));
     findings.extend(text_readers::check(workspace.rust_below("crates/")));
     findings.extend(pauses::check(workspace.rust_below("crates/")));
+    let makefile = workspace.root.join("Makefile");
+    let makefile = std::fs::read_to_string(makefile).context("reading the Makefile")?;
+    let rust = workspace.rust_below("crates/");
+    findings.extend(ignored_tests::check(&makefile, rust));
     let suite = workspace.rust_below(server_starts::SUITE);
     findings.extend(server_starts::check(suite));
     findings.extend(error_pages::check(workspace)?);

@@ -13,7 +13,7 @@ impl<'w> Functions<'w> {
     pub(crate) fn new(files: impl Iterator<Item = &'w TextFile>) -> Self {
         let functions = files.filter_map(|file| {
             let path = file.path.strip_prefix("crates/")?;
-            let names = file.text.lines().filter_map(name);
+            let names = file.text.lines().filter_map(function_name);
             Some((path, names.collect()))
         });
         Self(functions.collect())
@@ -31,7 +31,7 @@ impl<'w> Functions<'w> {
 }
 
 /// Returns the name of the function that a line declares.
-fn name(line: &str) -> Option<&str> {
+pub(super) fn function_name(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("fn ")?;
     let is_modifier = |word| {
         matches!(
