@@ -347,7 +347,7 @@ fn change() -> Value {
     json!({"parameters": {"vault": format!("vault-{}", Uuid::now_v7())}})
 }
 
-/// What clients did during the faults.
+/// The work of clients during the faults.
 struct FaultyLoad {
     /// Acknowledged runs of the plan.
     runs: Vec<String>,
@@ -511,8 +511,8 @@ fn prepared(client: &Client, package: &Package) -> String {
     format!("/v1/memories/{}", register["memory_id"].as_str().unwrap())
 }
 
-/// Every acknowledged run ends, no effect happens twice, journals are whole, the register is linearizable. Each occurrence
-/// of a schedule starts one run, and each event reaches the channel under one id.
+/// Every acknowledged run ends, no effect happens twice, journals are whole, the register is linearizable. Each
+/// occurrence of a schedule starts one run, and each event reaches the channel under one id.
 #[test]
 #[ignore = "started by `make test` after all others: it needs the machine for itself"]
 fn acknowledged_writes_survive_kills_pauses_and_partitions() {

@@ -1,5 +1,5 @@
-//! Approvals that reach people: a message in Slack, whose place a scripted server takes, and the decision by its button;
-//! a mail that only links to the approval; the channel of another tenant.
+//! Approvals that reach people: a message in Slack, whose place a scripted server takes, and the decision by its
+//! button; a mail that only links to the approval; the channel of another tenant.
 
 use charter_testkit::http_stub::{HttpStub, Reply};
 use charter_testkit::mail_server::MailServer;
@@ -87,7 +87,7 @@ impl OtherChannels {
     }
 
     /// The mail about an approval has a link in both parts, which leads to the console. No GET decides on the approval,
-    /// not even of a person who may.
+    /// not even that of an approver.
     fn mail_decides_nothing(&self, server: &Server, approval: &str) {
         let mail = self.mail.next_within(DEADLINE).unwrap();
         assert_eq!(mail.to, ["<on-call@example.com>"]);

@@ -84,8 +84,8 @@ pub struct ScheduleReport {
 
 /// Compares the findings of an occurrence with the report of the previous one. `occurrence` is unique for it.
 ///
-/// A finding is identified by its id, which its rule, its resource and its fields determine. One that occurs twice counts
-/// once.
+/// A finding is identified by its id, which its rule, its resource and its fields determine. One that occurs twice
+/// counts once.
 #[must_use]
 pub fn compare(
     occurrence: &str,

@@ -306,7 +306,8 @@ pub async fn an_approval_belongs_to_the_user_of_its_run(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// A waiting run is claimable from its wake-up time, and not before; parking it releases its lease, and gives it a status.
+/// A waiting run is claimable from its wake-up time, and not before; parking it releases its lease, and gives it a
+/// status.
 pub async fn a_parked_run_is_resumed_at_its_time(store: &dyn Store) -> Outcome {
     let (record, first) = sample::new_run("acme", 1, 0)?;
     store.create_run(&record, first, vec![], vec![]).await?;

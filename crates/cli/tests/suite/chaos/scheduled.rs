@@ -31,7 +31,14 @@ const OCCURRENCES: u64 = 8;
 
 const SECOND_MICROS: i64 = 1_000_000;
 
-/// Time between two ends of what killed processes held.
+/// Ends what killed processes held.
+const ENDS: [&str; 3] = [
+    "UPDATE lease SET expires_at = 0 WHERE resource LIKE 'schedule/%'",
+    "UPDATE request SET held_until = 0 WHERE answer IS NULL AND holder IS NULL",
+    "UPDATE notification SET due_at = created_at WHERE state = 'pending'",
+];
+
+/// Time between two such ends.
 const ENDS_EVERY: Duration = Duration::from_secs(5);
 
 /// The topic of a message, and the id of its subject.
@@ -60,11 +67,9 @@ fn after_faults<T>(what: &str, database: &Database, mut ask: impl FnMut() -> Opt
     let mut ends_at = Instant::now();
     eventually(what, || {
         if Instant::now() >= ends_at {
-            database.query(
-                "UPDATE lease SET expires_at = 0 WHERE resource LIKE 'schedule/%';
-                 UPDATE request SET held_until = 0 WHERE answer IS NULL AND holder IS NULL;
-                 UPDATE notification SET due_at = created_at WHERE state = 'pending'",
-            );
+            for sql in ENDS {
+                database.query(sql);
+            }
             ends_at = Instant::now() + ENDS_EVERY;
         }
         ask()

@@ -172,8 +172,8 @@ impl RunDriver<'_> {
         Ok(lease)
     }
 
-    /// Returns the status for readers and watchers. A run whose approval follows from the confirmation of its plan waits
-    /// for no person.
+    /// Returns the status for readers and watchers. A run whose approval follows from the confirmation of its plan
+    /// waits for no person.
     fn public_status(&self) -> RunStatus {
         match self.folded.run.status() {
             RunStatus::AwaitingApproval if self.is_deciding => RunStatus::Working,
