@@ -277,9 +277,10 @@ def _write(step: Step, action: StepAction | None, values: Mapping[str, Any]) -> 
     call = each or action
     if call is None or call.parameters is None:
         return shown
+    has_references = not call.exact
 
     def filled(text: str) -> Any:
-        named = None if call.exact else _PARAMETER.fullmatch(text)
+        named = _PARAMETER.fullmatch(text) if has_references else None
         return values.get(named[1], text) if named else text
 
     shown["parameters"] = _with_texts(_with_texts(call.parameters, filled), _shortened)
