@@ -116,10 +116,12 @@ impl PostgresOptions {
     }
 
     /// Configures the connections that write batches. Their statements read a few rows by their keys, and are planned
-    /// once: with the statistics of an empty database a plan could scan tables that grow later.
+    /// once. They use the index in which they read the fewest entries: entries are costed like pages, because a plan for
+    /// a small table would otherwise read all entries of the tenant, whose number grows later.
     pub(super) fn appending(&self, config: &Config) -> Config {
         let settings = "-c default_transaction_isolation=read\\ committed -c plan_cache_mode=force_generic_plan \
-                        -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+                        -c enable_seqscan=off -c enable_bitmapscan=off -c enable_hashjoin=off \
+                        -c enable_mergejoin=off -c cpu_index_tuple_cost=1 -c jit=off";
         with_settings(&self.bounded(config), settings)
     }
 

@@ -1,6 +1,6 @@
 //! One batch: appends to runs of one tenant and creations of such runs, in one transaction of one round trip.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use charter_contract::ids::{RunId, TenantId};
 use charter_store::StoreError;
@@ -18,6 +18,10 @@ use crate::journal::{RunHead, check_state};
 use crate::{column, lease};
 
 const APPENDING: &str = "appending to journals";
+
+static APPEND: LazyLock<String> = LazyLock::new(|| call("charter_append", AppendLists::VALUES));
+static CREATE: LazyLock<String> =
+    LazyLock::new(|| call("charter_create_runs", CreationLists::VALUES));
 
 /// The answer to a write.
 pub(super) enum WriteAnswer<W, T> {
@@ -115,6 +119,7 @@ struct BatchAnswers {
 }
 
 impl WriteBatch {
+    /// Returns a batch. Its appends are in the order of their runs' ids, for which `charter_append` is the fastest.
     pub(super) fn new(tenant: TenantId, writes: Vec<QueuedWrite>) -> Self {
         let mut batch = Self {
             tenant,
@@ -127,6 +132,9 @@ impl WriteBatch {
                 QueuedWrite::Creation(creation) => batch.creations.push(creation),
             }
         }
+        batch
+            .appends
+            .sort_unstable_by(|a, b| a.request.run_id.cmp(&b.request.run_id));
         batch
     }
 
@@ -250,15 +258,13 @@ fn refusal(head: &RunHead, fence: Fence, append: &Append) -> Option<Result<u64, 
 
 /// Appends in a transaction of one statement.
 async fn append(client: &Object, lists: &AppendLists<'_>) -> Result<Row, Error> {
-    let sql = call("charter_append", AppendLists::VALUES);
-    let statement = client.prepare_cached(&sql).await?;
+    let statement = client.prepare_cached(&APPEND).await?;
     client.query_one(&statement, &lists.values()).await
 }
 
 /// Creates runs in a transaction of one statement.
 async fn create(client: &Object, lists: &CreationLists<'_>) -> Result<Row, Error> {
-    let sql = call("charter_create_runs", CreationLists::VALUES);
-    let statement = client.prepare_cached(&sql).await?;
+    let statement = client.prepare_cached(&CREATE).await?;
     client.query_one(&statement, &lists.values()).await
 }
 
@@ -268,10 +274,8 @@ async fn together(
     appends: &AppendLists<'_>,
     creations: &CreationLists<'_>,
 ) -> Result<(Row, Row), Error> {
-    let append = call("charter_append", AppendLists::VALUES);
-    let append = client.prepare_cached(&append).await?;
-    let create = call("charter_create_runs", CreationLists::VALUES);
-    let create = client.prepare_cached(&create).await?;
+    let append = client.prepare_cached(&APPEND).await?;
+    let create = client.prepare_cached(&CREATE).await?;
     let (appends, creations) = (appends.values(), creations.values());
     // The first poll of each sends it. After a failed statement the server ends the transaction by a rollback.
     let (begun, appended, created, committed) = future::join4(

@@ -9,9 +9,20 @@ use charter_store::outbox::NewMessage;
 use tokio_postgres::types::ToSql;
 
 use crate::column;
+use crate::tx::SqlValue;
 
 /// A value of a statement.
 pub(super) type Value<'v> = &'v (dyn ToSql + Sync);
+
+/// The value in place of an empty list.
+static NO_LIST: SqlValue<'static> = SqlValue::Null;
+
+/// Returns the values of lists of this length, or NULL for each if they are empty: a function in the database unpacks
+/// every array, also an empty one.
+fn unless_empty<const N: usize>(length: usize, lists: [Value<'_>; N]) -> [Value<'_>; N] {
+    let null: Value<'_> = &NO_LIST;
+    if length == 0 { [null; N] } else { lists }
+}
 
 /// Events, by the position of their run.
 #[derive(Default)]
@@ -25,6 +36,11 @@ pub(super) struct EventLists<'a> {
 }
 
 impl<'a> EventLists<'a> {
+    /// Returns the number of events.
+    pub(super) fn count(&self) -> usize {
+        self.of.len()
+    }
+
     pub(super) fn push(
         &mut self,
         (nth, run): (i64, &'a RunId),
@@ -44,14 +60,17 @@ impl<'a> EventLists<'a> {
     }
 
     pub(super) fn values(&self) -> [Value<'_>; 6] {
-        [
-            &self.of,
-            &self.runs,
-            &self.sequences,
-            &self.times,
-            &self.hashes,
-            &self.payloads,
-        ]
+        unless_empty(
+            self.of.len(),
+            [
+                &self.of,
+                &self.runs,
+                &self.sequences,
+                &self.times,
+                &self.hashes,
+                &self.payloads,
+            ],
+        )
     }
 }
 
@@ -79,15 +98,18 @@ impl<'a> RequestedApprovals<'a> {
     }
 
     pub(super) fn values(&self) -> [Value<'_>; 7] {
-        [
-            &self.of,
-            &self.runs,
-            &self.ids,
-            &self.states,
-            &self.times,
-            &self.ends,
-            &self.bodies,
-        ]
+        unless_empty(
+            self.of.len(),
+            [
+                &self.of,
+                &self.runs,
+                &self.ids,
+                &self.states,
+                &self.times,
+                &self.ends,
+                &self.bodies,
+            ],
+        )
     }
 }
 
@@ -115,15 +137,18 @@ impl<'a> ApprovalMoves<'a> {
     }
 
     pub(super) fn values(&self) -> [Value<'_>; 7] {
-        [
-            &self.of,
-            &self.runs,
-            &self.ids,
-            &self.from,
-            &self.expected,
-            &self.to,
-            &self.bodies,
-        ]
+        unless_empty(
+            self.of.len(),
+            [
+                &self.of,
+                &self.runs,
+                &self.ids,
+                &self.from,
+                &self.expected,
+                &self.to,
+                &self.bodies,
+            ],
+        )
     }
 }
 
@@ -143,7 +168,7 @@ impl<'a> AwaitedApprovals<'a> {
     }
 
     pub(super) fn values(&self) -> [Value<'_>; 3] {
-        [&self.of, &self.runs, &self.ids]
+        unless_empty(self.of.len(), [&self.of, &self.runs, &self.ids])
     }
 }
 
@@ -173,13 +198,16 @@ impl<'a> MessageLists<'a> {
     }
 
     pub(super) fn values(&self) -> [Value<'_>; 6] {
-        [
-            &self.of,
-            &self.tenants,
-            &self.topics,
-            &self.times,
-            &self.payloads,
-            &self.users,
-        ]
+        unless_empty(
+            self.of.len(),
+            [
+                &self.of,
+                &self.tenants,
+                &self.topics,
+                &self.times,
+                &self.payloads,
+                &self.users,
+            ],
+        )
     }
 }

@@ -34,9 +34,7 @@ pub(super) struct AppendLists<'a> {
     wakes: Vec<Option<i64>>,
     released: Vec<bool>,
     chained: Vec<bool>,
-    first_times: Vec<Option<i64>>,
-    first_hashes: Vec<Option<&'a [u8]>>,
-    first_payloads: Vec<Option<&'a str>>,
+    first_events: Vec<Option<i64>>,
     events: EventLists<'a>,
     requested: RequestedApprovals<'a>,
     moves: ApprovalMoves<'a>,
@@ -46,7 +44,7 @@ pub(super) struct AppendLists<'a> {
 
 impl<'a> AppendLists<'a> {
     /// Number of values.
-    pub(super) const VALUES: usize = 44;
+    pub(super) const VALUES: usize = 42;
 
     /// Returns the values for appends to different runs of a tenant.
     ///
@@ -69,9 +67,7 @@ impl<'a> AppendLists<'a> {
             wakes: Vec::new(),
             released: Vec::new(),
             chained: Vec::new(),
-            first_times: Vec::new(),
-            first_hashes: Vec::new(),
-            first_payloads: Vec::new(),
+            first_events: Vec::new(),
             events: EventLists::default(),
             requested: RequestedApprovals::default(),
             moves: ApprovalMoves::default(),
@@ -87,15 +83,10 @@ impl<'a> AppendLists<'a> {
     fn push(&mut self, append: &'a Append) -> Result<(), StoreError> {
         self.push_state(append)?;
         let place = (column::limit(self.runs.len()), &append.run_id);
-        let first = append.events.first();
-        self.first_times
-            .push(first.map(|event| column::micros(event.at)));
-        self.first_hashes
-            .push(first.map(|event| event.hash.0.as_slice()));
-        self.first_payloads
-            .push(first.map(|event| event.payload.as_str()));
-        let later = append.events.get(1..).unwrap_or_default();
-        self.events.push(place, append.expected + 1, later)?;
+        let first = column::limit(self.events.count() + 1);
+        self.first_events
+            .push((!append.events.is_empty()).then_some(first));
+        self.events.push(place, append.expected, &append.events)?;
         for change in &append.approvals {
             match change {
                 ApprovalChange::Ask(record) => self.requested.push(place, record),
@@ -153,9 +144,7 @@ impl<'a> AppendLists<'a> {
             &self.wakes,
             &self.released,
             &self.chained,
-            &self.first_times,
-            &self.first_hashes,
-            &self.first_payloads,
+            &self.first_events,
         ];
         values.extend(self.events.values());
         values.extend(self.requested.values());

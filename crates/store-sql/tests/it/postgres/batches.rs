@@ -275,11 +275,11 @@ async fn owner(database: &Database) -> Made<Client> {
 /// Calls the function for an append to the first run, with a hash that does not chain.
 fn call(tenant: &str) -> String {
     let run = sample::run(1);
-    let empty = vec!["'{}'"; 29].join(", ");
+    let empty = vec!["'{}'"; 23].join(", ");
     format!(
         "SELECT found_versions FROM charter_append('{tenant}', '{{{run}}}', '{{1}}', '{{0}}', '{{2}}',
              ARRAY['\\x00'::bytea], '{{0}}', '{{working}}', '{{runnable}}', '{{NULL}}', '{{f}}', '{{t}}',
-             '{{0}}', ARRAY['\\x00'::bytea], '{{x}}', {empty})"
+             '{{1}}', '{{1}}', '{{{run}}}', '{{2}}', '{{0}}', ARRAY['\\x00'::bytea], '{{x}}', {empty})"
     )
 }
 
