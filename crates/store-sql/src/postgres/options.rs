@@ -116,8 +116,8 @@ impl PostgresOptions {
     }
 
     /// Configures the connections that write batches. Their statements read a few rows by their keys, and are planned
-    /// once. They use the index in which they read the fewest entries: entries are costed like pages, because a plan for
-    /// a small table would otherwise read all entries of the tenant, whose number grows later.
+    /// once. They use the index in which they read the fewest entries: an entry costs as much as a page, because a plan
+    /// for a small table would otherwise read all entries of the tenant, whose number grows later.
     pub(super) fn appending(&self, config: &Config) -> Config {
         let settings = "-c default_transaction_isolation=read\\ committed -c plan_cache_mode=force_generic_plan \
                         -c enable_seqscan=off -c enable_bitmapscan=off -c enable_hashjoin=off \

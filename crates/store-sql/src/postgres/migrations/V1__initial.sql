@@ -625,13 +625,13 @@ INSERT INTO outbox_numbers (only_row, last) VALUES (1, 0);
 -- 1. They run with the caller's rights, and restrict the transaction to the tenant's rows.
 
 -- Appends to journals. Returns for each run whether its append was written, and the state that decided: NULL for a run
--- that does not exist or that another transaction has locked. A refused append writes nothing. Runs in the order of their
--- ids are the fastest. `first_events` has the position of each append's first event in the lists of events, NULL for an
--- append without events; `is_chained` is whether the later ones chain from it.
+-- that does not exist or that another transaction has locked. A refused append writes nothing. Runs in the order of
+-- their ids are the fastest. `first_events` has the position of each append's first event in the lists of events, NULL
+-- for an append without events; `is_chained` is whether the later ones chain from it.
 --
 -- To begin a statement costs as much as several rows. An empty list, which may be NULL, therefore causes no statement,
--- and one statement locks and reads a table. Statements find rows by the tenant and a list of ids, also in joins: a plan
--- that was made for a small table would otherwise read all rows of the tenant.
+-- and one statement locks and reads a table. Statements find rows by the tenant and a list of ids, also in joins: a
+-- plan that was made for a small table would otherwise read all rows of the tenant.
 CREATE FUNCTION charter_append(
     of_tenant text,
     runs text[], expected_versions bigint[], held_fences bigint[],
