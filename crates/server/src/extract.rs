@@ -96,9 +96,8 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         let body = ReadBody::read(&head, body, state).await?;
-        let unfit = |violations: Vec<Violation>| {
-            EngineError::violations(T::NAME.as_str(), &violations)
-        };
+        let unfit =
+            |violations: Vec<Violation>| EngineError::violations(T::NAME.as_str(), &violations);
         let text = body.text(Profile::MESSAGE, unfit)?;
         set_aside(text.extent(), &head, state).await?;
         Ok(Self(parse_text(&text).map_err(unfit)?))

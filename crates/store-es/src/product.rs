@@ -189,9 +189,7 @@ mod tests {
         );
         assert_eq!(
             search(Product::Elasticsearch),
-            format!(
-                r#"{{"size":20,{shown},"knn":{{{nearest},"num_candidates":200,{filter}}}}}"#
-            )
+            format!(r#"{{"size":20,{shown},"knn":{{{nearest},"num_candidates":200,{filter}}}}}"#)
         );
     }
 

@@ -277,7 +277,11 @@ mod tests {
         let asked = question(own, global);
         let searches = searches(Product::Elasticsearch, "skills", &asked).unwrap()?;
         let lines = std::str::from_utf8(&searches.lines).unwrap().lines();
-        Some(lines.map(|line| serde_json::from_str(line).unwrap()).collect())
+        Some(
+            lines
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect(),
+        )
     }
 
     fn indexes(own: SkillVisibility, global: SkillVisibility) -> Option<Vec<String>> {

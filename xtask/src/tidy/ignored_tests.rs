@@ -129,7 +129,7 @@ mod tests {
     fn another_test_starts_a_test_by_its_path() {
         let ignored = "#[test]\n#[ignore = \"started by the test below\"]\nfn writer() {}\n";
         let started = format!("{ignored}fn start() {{ run(\"--exact\", \"crash::writer\") }}\n");
-        assert_eq!(lines("crates/x/tests/it/crash.rs", &started), []);
+        assert!(lines("crates/x/tests/it/crash.rs", &started).is_empty());
         assert_eq!(lines("crates/x/tests/it/crash.rs", ignored), [2]);
     }
 

@@ -142,9 +142,9 @@ impl super::Call for Call {
                     until: until.map(Second::at).transpose()?,
                     approvals: vec![],
                 };
-                let (tenant, status) = (tenant.id()?, RunStatus::AwaitingApproval);
-                let parked = store.park(&tenant, &run(n), fence(fenced), status, wait);
-                told(parked.await)
+                let (tenant, run) = (tenant.id()?, run(n));
+                let status = RunStatus::AwaitingApproval;
+                told(store.park(&tenant, &run, fence(fenced), status, wait).await)
             }
             Self::Runs(tenant, stands, after) => {
                 let filter = RunFilter {
