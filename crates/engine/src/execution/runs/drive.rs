@@ -152,7 +152,7 @@ impl RunDriver<'_> {
                     }
                 }
                 Next::Wait { until }
-                    if in_flight.is_empty() && waiting.is_empty() && !self.is_soon(until) =>
+                    if !is_busy && (!self.is_soon(until) || !self.has_stored_status()) =>
                 {
                     return self.park(until).await;
                 }

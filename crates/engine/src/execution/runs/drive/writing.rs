@@ -172,6 +172,11 @@ impl RunDriver<'_> {
         Ok(lease)
     }
 
+    /// Returns whether the written status is the present one. If it is not, the run is parked, which writes it.
+    pub(super) fn has_stored_status(&self) -> bool {
+        !self.unwritten.is_empty() || self.told.is_none_or(|told| told == self.public_status())
+    }
+
     /// Returns the status for readers and watchers. A run whose approval follows from the confirmation of its plan
     /// waits for no person.
     fn public_status(&self) -> RunStatus {

@@ -223,7 +223,13 @@ impl Rig {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(TIMEOUT, met).await.unwrap()
+        match tokio::time::timeout(TIMEOUT, met).await {
+            Ok(shown) => shown,
+            Err(_) => {
+                let shown = self.engine.run_views().wait(&ann, run, Duration::ZERO).await;
+                panic!("the run is not {status:?}: {shown:#?}")
+            }
+        }
     }
 
     async fn approve(&self, name: &str, approval: &Approval) -> Result<Approval, EngineError> {
