@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from typing import Any
 
 from cpu import tree_cpu_s
 
@@ -64,7 +65,13 @@ class Connection:
 class Server:
     """`charter serve` over a data directory."""
 
-    def __init__(self, binary, model, data_dir, settings=None):
+    def __init__(
+        self,
+        binary: str | pathlib.Path,
+        model: str | pathlib.Path,
+        data_dir: str | pathlib.Path,
+        settings: dict[str, str] | None = None,
+    ) -> None:
         self.port = free_port()
         environment = {
             "PATH": os.environ["PATH"],
@@ -118,7 +125,7 @@ class Server:
         """Processor seconds that it and the tools that it ran have taken."""
         return tree_cpu_s(self.process.pid)
 
-    def get_json(self, path):
+    def get_json(self, path: str) -> Any:
         connection = Connection(self.port)
         status, body = connection.get(path)
         connection.close()
@@ -126,7 +133,7 @@ class Server:
             raise RuntimeError(f"{path} answered {status}: {body[:500].decode()}")
         return json.loads(body)
 
-    def stop(self):
+    def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(STOP_LIMIT_S)
