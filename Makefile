@@ -35,7 +35,7 @@ PYTHON_READY := $(PYTHON_VENV)/.ready
 DENY := target/deny-venv
 DENY_READY := $(DENY)/.ready
 # The scripts that measure routing: typed, and with tests that need no server.
-ROUTING_PYTHON := $(addprefix bench/,english_words.py perturb.py routing.py test_perturb.py test_routing.py)
+ROUTING_PYTHON := $(addprefix bench/,english_words.py operations.py perturb.py routing.py test_operations.py test_perturb.py test_routing.py)
 # The script that fetches the embedding model, with its tests.
 MODEL_PYTHON := $(addprefix deploy/,fetch_model.py test_fetch_model.py)
 # The scripts that pack a release and build the container image, with their tests.
