@@ -2,7 +2,20 @@
 
 import unittest
 
-from operations import DOCUMENTS, QUESTIONS, Answer, Operation, Question, first_sentence, problems, questions_of, snake
+from operations import (
+    DOCUMENTS,
+    QUESTIONS,
+    SETS,
+    Answer,
+    Measured,
+    Operation,
+    Question,
+    first_sentence,
+    problems,
+    questions_of,
+    shown,
+    snake,
+)
 
 LISTED = Operation("getTasksForUser", "Get a user's tasks", "Returns every open task of one user. Needs a token.")
 
@@ -53,11 +66,37 @@ class Texts(unittest.TestCase):
         self.assertIsNone(Answer(question, ["x.a"], ["x.c"]).place)
 
 
+class Tables(unittest.TestCase):
+    def test_each_set_has_a_table_under_its_name(self) -> None:
+        found = Answer(Question("what is open", ["a"]), ["x.a"], ["x.b", "x.a"])
+        missed = Answer(Question("what is done", ["c"]), ["x.c"], ["x.b"])
+        results = [Measured("x", "own-nouns", 3, [found, missed], [found, missed], [missed, missed])]
+        self.assertEqual(
+            shown("own-nouns", results, with_misses=True).splitlines(),
+            [
+                "Asked in the service's own nouns:",
+                "",
+                "| document | operations | questions | acc@1 | within 5 | offered | offered as request |",
+                "|----------|------------|-----------|-------|----------|---------|--------------------|",
+                "| x        | 3          | 2         | 0.000 | 0.500    | 0.500   | 0.000              |",
+                "| all      | 3          | 2         | 0.000 | 0.500    | 0.500   | 0.000              |",
+                "",
+                "x: what is done",
+                "    x.c: not among the first 50",
+                "    found: x.b",
+            ],
+        )
+        self.assertTrue(shown("other-words", results, with_misses=False).startswith("Asked in other words:\n"))
+
+
 class Questions(unittest.TestCase):
-    def test_there_are_two_hundred_about_three_documents(self) -> None:
-        questions = [question for name in DOCUMENTS for question in questions_of(QUESTIONS / f"{name}.jsonl")]
-        self.assertEqual((len(DOCUMENTS), len(questions)), (3, 200))
-        self.assertTrue(all(question.query and question.relevant for question in questions))
+    def test_each_set_has_two_hundred_about_three_documents(self) -> None:
+        self.assertEqual((len(DOCUMENTS), len(SETS)), (3, 2))
+        for question_set in SETS:
+            files = [QUESTIONS / question_set / f"{name}.jsonl" for name in DOCUMENTS]
+            questions = [question for file in files for question in questions_of(file)]
+            self.assertEqual(len(questions), 200)
+            self.assertTrue(all(question.query and question.relevant for question in questions))
 
 
 if __name__ == "__main__":
