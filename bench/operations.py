@@ -123,7 +123,7 @@ def questions_of(file: Path) -> list[Question]:
 
 def spaced(name: str) -> str:
     """The words of a name: `getHTTPStatus` as `get HTTP Status`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\W]+", " ", name).strip()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z])|v[0-9])[a-z])|[_\W]+", " ", name).strip()
 
 
 def first_sentence(text: str) -> str:

@@ -40,7 +40,8 @@ pub(crate) fn unpunctuated(text: &str) -> &str {
     text.trim().trim_end_matches(['.', ';', ':', ','])
 }
 
-/// Splits a name or an address into words in lower case: `getHTTPStatus` into `get`, `http` and `status`.
+/// Splits a name or an address into words in lower case: `getHTTPStatus` into `get`, `http` and `status`. A plural or a
+/// version belongs to its acronym: `listVLANs` has the words `list` and `vlans`, `getIPv6Range` has `get`, `ipv6`, `range`.
 pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
@@ -55,7 +56,8 @@ pub(crate) fn words(name: &str) -> Vec<String> {
         let begins = letter.is_ascii_uppercase()
             && (before.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
                 || (before.is_some_and(char::is_ascii_uppercase)
-                    && after.is_some_and(char::is_ascii_lowercase)));
+                    && after.is_some_and(char::is_ascii_lowercase)
+                    && !ends_acronym(&letters[at + 1..])));
         if begins {
             words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
         }
@@ -63,6 +65,16 @@ pub(crate) fn words(name: &str) -> Vec<String> {
     }
     words.extend(Some(word).filter(|word| !word.is_empty()));
     words
+}
+
+/// Whether the letters after an acronym are the end of its word: a plural's `s`, or a version such as `v6`.
+fn ends_acronym(rest: &[char]) -> bool {
+    match rest {
+        ['s'] => true,
+        ['s', next, ..] => !next.is_ascii_lowercase(),
+        ['v', next, ..] => next.is_ascii_digit(),
+        _ => false,
+    }
 }
 
 /// Returns the words of a name, joined: `getHTTPStatus` becomes `get_http_status`. Cuts it at `most` bytes.
@@ -107,6 +119,10 @@ mod tests {
         for (name, joined) in [
             ("listPets", "list_pets"),
             ("getHTTPStatus", "get_http_status"),
+            ("listVLANs", "list_vlans"),
+            ("getIPsForURLs", "get_ips_for_urls"),
+            ("getIPv6Range", "get_ipv6_range"),
+            ("getHTTPsecret", "get_htt_psecret"),
             ("repos/list-for-org", "repos_list_for_org"),
             ("/v1/pets/{petId}", "v1_pets_pet_id"),
             ("Überprüfung", "berpr_fung"),

@@ -100,6 +100,12 @@ impl<'a> Meter<'a> {
         }
     }
 
+    /// Returns whether integers with more than 64 bits are read as doubles. Generators of API descriptions write the
+    /// bounds of unsigned integers so.
+    pub(super) fn rounds_integers(&self) -> bool {
+        self.allowance.purpose == Purpose::Import
+    }
+
     pub(super) fn up_to(allowance: &'a Allowance<'a>, values: usize, tokens: usize) -> Self {
         Self {
             allowance,

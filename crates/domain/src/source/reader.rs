@@ -112,7 +112,10 @@ impl<'t> Reader<'t, '_> {
             Event::Scalar(text, style, anchor, tag) => {
                 refuse_reference(at, anchor != 0, tag.is_some())?;
                 Ok(Part::from(if style == ScalarStyle::Plain {
-                    scalar::plain(&text).map_err(|scalar::TooLong| too_long(at))?
+                    scalar::plain(&text).or_else(|scalar::TooLong(rounded)| {
+                        let rounded = rounded.filter(|_| self.meter.rounds_integers());
+                        rounded.map(Value::Number).ok_or_else(|| too_long(at))
+                    })?
                 } else {
                     Value::String(shrunk(text.into_owned()))
                 }))

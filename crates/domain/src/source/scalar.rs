@@ -2,9 +2,9 @@
 
 use serde_json::{Number, Value};
 
-/// An integer with more than 64 bits, which would be rounded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLong;
+/// An integer with more than 64 bits, which would be rounded to this number; `None` if it exceeds every double.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TooLong(pub(super) Option<Number>);
 
 /// Returns the value of an unquoted scalar. Infinities and not-a-number have no JSON form and remain text.
 pub(super) fn plain(text: &str) -> Result<Value, TooLong> {
@@ -39,7 +39,11 @@ fn number(text: &str) -> Result<Option<Number>, TooLong> {
         return Ok(Some(Number::from(whole)));
     }
     if unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(TooLong);
+        return Err(TooLong(double(text)));
     }
-    Ok(text.parse::<f64>().ok().and_then(Number::from_f64))
+    Ok(double(text))
+}
+
+fn double(text: &str) -> Option<Number> {
+    text.parse::<f64>().ok().and_then(Number::from_f64)
 }

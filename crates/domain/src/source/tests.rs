@@ -235,6 +235,21 @@ fn texts_that_are_read_together_have_one_allowance() {
 }
 
 /// A document of an imported API may be larger than one of a package.
+/// Generators write the largest unsigned integer as a double.
+#[test]
+fn an_import_rounds_integers_with_more_than_64_bits() {
+    let cancel = Cancellation::default();
+    let allowance = Allowance::for_import(&cancel);
+    let read = read_within("{\"maximum\": 18446744073709552000}", &allowance);
+    assert_eq!(
+        read.unwrap().value,
+        json!({"maximum": 18_446_744_073_709_552_000_f64})
+    );
+    let larger_than_doubles = "9".repeat(400);
+    let error = read_within(&larger_than_doubles, &allowance).unwrap_err();
+    assert!(error.message.contains("more than 64 bits"), "{error:?}");
+}
+
 #[test]
 fn an_import_has_an_allowance_of_its_own() {
     let cancel = Cancellation::default();

@@ -226,7 +226,11 @@ impl Rig {
         match tokio::time::timeout(TIMEOUT, met).await {
             Ok(shown) => shown,
             Err(_) => {
-                let shown = self.engine.run_views().wait(&ann, run, Duration::ZERO).await;
+                let shown = self
+                    .engine
+                    .run_views()
+                    .wait(&ann, run, Duration::ZERO)
+                    .await;
                 panic!("the run is not {status:?}: {shown:#?}")
             }
         }
