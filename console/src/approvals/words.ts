@@ -103,6 +103,7 @@ export const RULES: Record<RuleResult["kind"], string> = {
   tool: "Tool",
   safety: "Safety class",
   interrupted: "Interrupted call",
+  same_call: "Earlier run",
   approval: "Approval",
 };
 
