@@ -122,7 +122,7 @@ function saidBy(event: RunEventShown): string {
     case "waiting_for_run":
       return `until ${event.run} has ended: it requested the same call first`;
     case "run_wait_ended":
-      return `${event.run}${event.status ? `: ${inWords(event.status)}` : ""}${event.restarts ? "; all steps start again" : ""}`;
+      return `${event.run}${event.run_status ? `: ${inWords(event.run_status)}` : ""}${event.restarts ? "; all steps start again" : ""}`;
     case "fallback_started":
       return `after ${event.step}`;
     case "completed":

@@ -290,6 +290,30 @@ mod tests {
         }
     }
 
+    /// An answer would have two members of one name: serde writes the fields of a flattened choice beside the others.
+    #[test]
+    fn no_variant_of_a_choice_has_a_field_of_the_same_name_beside_it() {
+        let document = document();
+        let mut found = Vec::new();
+        of_operations(&document["paths"], "/paths", &mut found);
+        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+            within(schema, name.clone(), &mut found);
+        }
+        let mut doubled = Vec::new();
+        for (place, schema) in found {
+            let Some(beside) = schema["properties"].as_object() else {
+                continue;
+            };
+            let variants = ["anyOf", "oneOf"].map(|choice| schema[choice].as_array());
+            for variant in variants.into_iter().flatten().flatten() {
+                let fields = variant["properties"].as_object().into_iter().flatten();
+                let fields = fields.filter(|(name, _)| beside.contains_key(*name));
+                doubled.extend(fields.map(|(name, _)| format!("{place}/{name}")));
+            }
+        }
+        assert_eq!(doubled, [""; 0]);
+    }
+
     /// A generator that reads a choice twice creates its classes twice, and then drops the form.
     #[test]
     fn no_variant_of_a_choice_has_an_unnamed_object() {

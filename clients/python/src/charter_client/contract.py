@@ -7211,16 +7211,16 @@ class JournalEvent(Wire):
     """The other run."""
     run_id: str | None = None
     """The run."""
+    run_status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str | None = (
+        None
+    )
+    """The other run's status; absent if it was deleted."""
     source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
         None
     )
     """The source of the result."""
     sources: dict[str, ValueSource] | None = None
     """The sources of all values; absent in journals of earlier versions."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str | None = (
-        None
-    )
-    """Its status; absent if it was deleted."""
     step: str | None = None
     """The step."""
     tags: RequestTags | None = None
@@ -7265,7 +7265,7 @@ class MissionEvent(Wire):
     sequence: int
     """Position, from 1."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """Its status; absent if it was deleted."""
+    """The run's status after it: `working`, `awaiting_approval` and so on."""
     approval: str | None = None
     """The approval's id."""
     approval_expires_at: AwareDatetime | None = None
@@ -7348,6 +7348,10 @@ class MissionEvent(Wire):
     """The other run."""
     run_id: str | None = None
     """The run."""
+    run_status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str | None = (
+        None
+    )
+    """The other run's status; absent if it was deleted."""
     source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
         None
     )
@@ -7475,7 +7479,7 @@ class RunEvent(Wire):
     sequence: int
     """Position, from 1."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """Its status; absent if it was deleted."""
+    """The run's status after it: `working`, `awaiting_approval` and so on."""
     approval: str | None = None
     """The approval's id."""
     approval_expires_at: AwareDatetime | None = None
@@ -7558,6 +7562,10 @@ class RunEvent(Wire):
     """The other run."""
     run_id: str | None = None
     """The run."""
+    run_status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "rejected", "denied", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str | None = (
+        None
+    )
+    """The other run's status; absent if it was deleted."""
     source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
         None
     )

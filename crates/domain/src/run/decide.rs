@@ -214,7 +214,7 @@ fn end_run_wait(run: &Run, status: Option<RunStatus>) -> Result<RunEvent, Illega
     let awaited = run.awaited_run().ok_or(IllegalTransition::NoAwaitedRun)?;
     Ok(RunEvent::RunWaitEnded {
         run: awaited.run.clone(),
-        status,
+        run_status: status,
         restarts: run.starts_again(),
     })
 }

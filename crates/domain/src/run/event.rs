@@ -475,9 +475,9 @@ pub enum RunEvent {
     RunWaitEnded {
         /// The other run.
         run: RunId,
-        /// Its status; absent if it was deleted.
+        /// The other run's status; absent if it was deleted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<RunStatus>,
+        run_status: Option<RunStatus>,
         /// Whether all steps start again, because reads may have new results. A run that has requested approval before
         /// keeps its results, and computes only the calls that follow again.
         restarts: bool,

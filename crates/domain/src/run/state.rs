@@ -213,8 +213,10 @@ impl Run {
                 self.awaited_run = Some(AwaitedRun { run, calls });
             }
             RunEvent::RunWaitEnded {
-                status, restarts, ..
-            } => self.end_run_wait(status, restarts),
+                run_status,
+                restarts,
+                ..
+            } => self.end_run_wait(run_status, restarts),
             _ => {}
         }
     }
