@@ -217,11 +217,15 @@ fn is_label(value: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// Refuses `.` and `..` segments from values, encoded or not, because URL parsers resolve them.
+/// Refuses `.` and `..` segments of the template and from values, because URL parsers resolve them: the request would
+/// leave the path that the operator names for a server. Parsers also read `%2e` as a dot and `\` as `/`, and leave out
+/// tabs and line ends.
 fn refuse_dot_segments(url: &str) -> Result<(), Failure> {
     let path = url.split(['?', '#']).next().unwrap_or_default();
+    let path = path.replace(['\t', '\n', '\r'], "");
+    let path = path.to_ascii_lowercase().replace("%2e", ".");
     if path
-        .split('/')
+        .split(['/', '\\'])
         .any(|segment| segment == "." || segment == "..")
     {
         return Err(input(format!("the path of {url:?} has a `..` segment")));
@@ -263,6 +267,10 @@ mod tests {
             Ok("https://x.eu-west-1.example.com/v1/a%2Fb%3Fc%3Dd%26e%23f%20%24%7Buser.n%7D%20%C3%A9?n=7".to_owned())
         );
         assert_eq!(url("https://x/${user.up}/y"), Err(ErrorType::InputError));
+        for resolved in ["a/../y", "%2e%2E/y", "a\\..\\y", ".\t./y", "a/%2e"] {
+            let resolved = format!("https://x/{resolved}");
+            assert_eq!(url(&resolved), Err(ErrorType::InputError), "{resolved}");
+        }
         assert_eq!(url("https://${user.dot}/y"), Err(ErrorType::InputError));
         assert_eq!(url("https://x/${user.list}"), Err(ErrorType::InputError));
         assert_eq!(url("https://x/${user.absent}"), Err(ErrorType::InputError));
