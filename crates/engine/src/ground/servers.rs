@@ -47,8 +47,8 @@ impl ToolServer {
         if authority(url).is_none() {
             return Err(ToolServerError::Url(url.to_owned()));
         }
-        let host = authority(address).filter(|_| !address.contains(['$', '@', '\\']));
-        let Some(host) = host else {
+        let is_plain = |host: &&str| !host.contains('*') && !address.contains(['$', '@', '\\']);
+        let Some(host) = authority(address).filter(is_plain) else {
             return Err(ToolServerError::Address(address.to_owned()));
         };
         let host = host.parse::<HostPattern>();
@@ -139,6 +139,8 @@ mod tests {
             "https://user@git.example",
             "https://${env.HOST}",
             "https://git example",
+            "https://*.example",
+            "https://git.example:*",
         ] {
             let refused = ToolServer::new(url, address).unwrap_err();
             let expected = ToolServerError::Address(address.trim_end_matches('/').to_owned());
