@@ -234,7 +234,6 @@ fn texts_that_are_read_together_have_one_allowance() {
     assert!(allowance.is_over());
 }
 
-/// A document of an imported API may be larger than one of a package.
 /// Generators write the largest unsigned integer as a double.
 #[test]
 fn an_import_rounds_integers_with_more_than_64_bits() {
@@ -250,6 +249,7 @@ fn an_import_rounds_integers_with_more_than_64_bits() {
     assert!(error.message.contains("more than 64 bits"), "{error:?}");
 }
 
+/// A document of an imported API may be larger than one of a package.
 #[test]
 fn an_import_has_an_allowance_of_its_own() {
     let cancel = Cancellation::default();
