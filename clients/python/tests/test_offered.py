@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from charter_client.contract import ExactCall, JournalEvent, PlannedStep, Step, StepAction, StepGraph
-from charter_client.offered import MAX_TEXT, MAX_WRITES, Question, question_of
+from charter_client.offered import MAX_ARGUMENTS, MAX_TEXT, MAX_WRITES, Question, question_of
 from charter_client.shown import Approval, Run
 
 
@@ -51,6 +51,15 @@ def test_a_plan_shows_the_arguments_of_each_write() -> None:
         {"step": "own", "tool": "fence.close", "parameters": {"gate": "${user.gate}"}},
     ]
     assert "omitted" not in question.shown()
+
+
+def test_a_long_parameter_that_is_named_often_is_shown_only_as_often_as_it_fits() -> None:
+    steps = {"close": call({"at": ["${user.note}"] * 100, "times": 2}), "next": call({"times": 3})}
+    first, second = (write["parameters"] for write in asked(run("awaiting_confirmation", steps)).writes)
+    *shown, rest = first["at"]
+    assert MAX_ARGUMENTS <= sum(map(len, shown)) < MAX_ARGUMENTS + 2 * MAX_TEXT
+    assert rest == f"… ({100 - len(shown)} more)"
+    assert (list(first), first["…"], second) == (["at", "…"], "… (1 more)", {"…": "… (1 more)"})
 
 
 def test_a_long_plan_has_the_number_of_the_writes_that_are_not_listed() -> None:

@@ -40,8 +40,9 @@ MAX_NAME = 64
 WAIT_S = 120.0
 #: Most writes of a plan that a question lists.
 MAX_WRITES = 100
-#: Most characters of a text among the arguments of these writes.
+#: Most characters of a text among the arguments of these writes, and of all their arguments. The rest is counted.
 MAX_TEXT = 2_000
+MAX_ARGUMENTS = 100_000
 
 #: A reference to a parameter of the run that is a whole text.
 _PARAMETER = re.compile(r"\$\{user\.([A-Za-z0-9_-]+)\}")
@@ -257,6 +258,7 @@ def question_of(run: Run, refused: str | None = None) -> Question | None:
     writes = [step for step in run.steps if step.writes and step.reverses is None]
     graphs = [event.graph for event in run.events if event.graph is not None]
     planned = {step.id: step.action for graph in graphs for step in graph.steps}
+    budget = _ArgumentBudget()
     return Question(
         run.waits_for,
         run.run_id,
@@ -264,13 +266,13 @@ def question_of(run: Run, refused: str | None = None) -> Question | None:
         run.plan_digest,
         missing=run.missing,
         typed=run.typed,
-        writes=[_write(step, planned.get(step.step), run.parameters) for step in writes[:MAX_WRITES]],
+        writes=[_write(step, planned.get(step.step), run.parameters, budget) for step in writes[:MAX_WRITES]],
         omitted=len(writes) - MAX_WRITES if len(writes) > MAX_WRITES else None,
         refused=refused,
     )
 
 
-def _write(step: Step, action: StepAction | None, values: Mapping[str, Any]) -> dict[str, Any]:
+def _write(step: Step, action: StepAction | None, values: Mapping[str, Any], budget: _ArgumentBudget) -> dict[str, Any]:
     """A write of a plan, with the arguments as far as they are known: those that are parameters have their values."""
     shown: dict[str, Any] = {"step": step.step, "tool": step.tool}
     each = action.each if action is not None else None
@@ -283,7 +285,7 @@ def _write(step: Step, action: StepAction | None, values: Mapping[str, Any]) -> 
         named = _PARAMETER.fullmatch(text) if has_references else None
         return values.get(named[1], text) if named else text
 
-    shown["parameters"] = _with_texts(_with_texts(call.parameters, filled), _shortened)
+    shown["parameters"] = budget.fit(_with_texts(call.parameters, filled))
     if each is not None:
         shown["for_each"] = True
     return shown
@@ -298,6 +300,41 @@ def _with_texts(value: Any, change: Callable[[str], Any]) -> Any:
     if isinstance(value, dict):
         return {name: _with_texts(one, change) for name, one in value.items()}
     return value
+
+
+class _ArgumentBudget:
+    """The characters that are left for arguments. A plan can name one long parameter many times."""
+
+    def __init__(self) -> None:
+        self.left = MAX_ARGUMENTS
+
+    def fit(self, value: Any) -> Any:
+        """A JSON value with long texts shortened. Items and fields for which nothing is left are counted."""
+        if isinstance(value, str):
+            text = _shortened(value)
+            self.left -= len(text)
+            return text
+        if isinstance(value, list):
+            items: list[Any] = []
+            for one in value:
+                if self.left <= 0:
+                    return [*items, _more(len(value) - len(items))]
+                self.left -= 1
+                items.append(self.fit(one))
+            return items
+        if isinstance(value, dict):
+            fields: dict[str, Any] = {}
+            for name, one in value.items():
+                if self.left <= 0:
+                    return {**fields, "…": _more(len(value) - len(fields))}
+                self.left -= 1 + len(name)
+                fields[name] = self.fit(one)
+            return fields
+        return value
+
+
+def _more(count: int) -> str:
+    return f"… ({count} more)"
 
 
 def _shortened(text: str) -> str:
