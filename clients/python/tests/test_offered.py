@@ -1,4 +1,4 @@
-"""What a person is asked before a run goes on: the calls with their arguments, decided without a server."""
+"""Questions to a person before a run continues: the calls with their arguments, without a server."""
 
 from __future__ import annotations
 

@@ -31,15 +31,15 @@ const OCCURRENCES: u64 = 8;
 
 const SECOND_MICROS: i64 = 1_000_000;
 
-/// Ends what killed processes held.
-const ENDS: [&str; 3] = [
+/// Lets the leases and claims of killed processes expire.
+const EXPIRE_CLAIMS: [&str; 3] = [
     "UPDATE lease SET expires_at = 0 WHERE resource LIKE 'schedule/%'",
     "UPDATE request SET held_until = 0 WHERE answer IS NULL AND holder IS NULL",
     "UPDATE notification SET due_at = created_at WHERE state = 'pending'",
 ];
 
-/// Time between two such ends.
-const ENDS_EVERY: Duration = Duration::from_secs(5);
+/// Time between two such statements.
+const EXPIRE_EVERY: Duration = Duration::from_secs(5);
 
 /// The topic of a message, and the id of its subject.
 pub(super) type MessageSubject = (String, String);
@@ -62,15 +62,15 @@ fn micros(time: &Value) -> i64 {
 }
 
 /// Polls after the faults until there is a value. Claims and leases of killed processes last for minutes, which no test
-/// waits for: the database lets them end every five seconds.
+/// waits for: here they expire every five seconds.
 fn after_faults<T>(what: &str, database: &Database, mut ask: impl FnMut() -> Option<T>) -> T {
-    let mut ends_at = Instant::now();
+    let mut expire_at = Instant::now();
     eventually(what, || {
-        if Instant::now() >= ends_at {
-            for sql in ENDS {
+        if Instant::now() >= expire_at {
+            for sql in EXPIRE_CLAIMS {
                 database.query(sql);
             }
-            ends_at = Instant::now() + ENDS_EVERY;
+            expire_at = Instant::now() + EXPIRE_EVERY;
         }
         ask()
     })
