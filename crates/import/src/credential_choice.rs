@@ -20,7 +20,7 @@ pub enum CredentialChoice {
         /// Name of the credential.
         name: Label,
     },
-    /// Every tool sends it.
+    /// It has the value of the only variable that operations need. If they need none, every tool sends it.
     AllTools(Label),
 }
 
