@@ -64,8 +64,8 @@
 //! [`keep`] runs in a separate process, and kills the children of scripts if this process is killed.
 //!
 //! # Other systems
-//! The crate also compiles on other systems, for commands that use a server elsewhere. There [`Sandbox::new`] fails, and no
-//! value of [`Sandbox`] exists, so nothing runs unconfined.
+//! The crate also compiles on other systems, for commands that use a server elsewhere. There [`Sandbox::new`] fails, and
+//! no value of [`Sandbox`] exists, so nothing runs unconfined.
 
 // Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
