@@ -108,6 +108,7 @@ macro_rules! store_suite {
                 a_refused_approval_is_not_waited_for,
                 a_run_waits_for_no_other_tenant_and_not_for_itself,
                 no_runs_wait_in_a_circle,
+                a_requested_call_is_no_reason_to_wait_later,
                 runs_wait_in_the_order_of_their_registration,
                 the_end_of_a_run_wakes_those_that_wait_for_it;
             assignment:

@@ -56,7 +56,7 @@ pub(super) async fn register(
             None | Some(0) => i64::MAX,
             Some(_) => created,
         };
-        run_to_wait_for(tx, (tenant, run), before).await?
+        run_to_wait_for(tx, (tenant, run), &registration.calls, before).await?
     } else {
         None
     };
@@ -119,13 +119,15 @@ async fn insert(
     added.map(|_| ())
 }
 
-/// Returns the first run that registered one of the run's calls earlier, was created before `before`, and does not wait
-/// for this run.
+/// Returns the first run that registered one of these calls of the run earlier, was created before `before`, and does
+/// not wait for this run. Calls that the run requested before are no reason to wait.
 async fn run_to_wait_for(
     tx: &mut Tx<'_>,
     (tenant, run): (&str, &str),
+    calls: &[String],
     before: i64,
 ) -> Result<Option<String>, StoreError> {
+    let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
     let sql = format!(
         "SELECT other.run_id, min(other.place) AS earliest
          FROM approval_call AS mine
@@ -134,10 +136,12 @@ async fn run_to_wait_for(
           AND other.run_id <> mine.run_id AND other.place < mine.place
          JOIN run ON run.tenant_id = $1 AND run.run_id = other.run_id
          WHERE mine.tenant_id = $1 AND mine.run_id = $2 AND run.phase <> 'finished'
-           AND (run.created_at, run.run_id) < ($3, $2) AND NOT {REFUSED}
-         GROUP BY other.run_id ORDER BY earliest, other.run_id LIMIT $4"
+           AND (run.created_at, run.run_id) < ($3, $2) AND NOT {REFUSED} AND mine.call_digest {}
+         GROUP BY other.run_id ORDER BY earliest, other.run_id LIMIT $4",
+        tx.dialect().one_of("$5")
     );
-    let values = params![tenant, run, before, column::limit(SAME_CALL_RUNS)];
+    let most = column::limit(SAME_CALL_RUNS);
+    let values = params![tenant, run, before, most, calls];
     let others: Vec<String> = rows(READING, tx, &sql, values, |row| field(row, 0)).await?;
     for other in others {
         if !leads_to(tx, tenant, &other, run).await? {

@@ -138,6 +138,26 @@ pub async fn no_runs_wait_in_a_circle(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
+/// A call that a run requested although another run did so first is no reason to wait with its next call.
+pub async fn a_requested_call_is_no_reason_to_wait_later(store: &dyn Store) -> Outcome {
+    let acme = sample::tenant("acme")?;
+    for n in 1..=2 {
+        create_waiting_run(store, n, n).await?;
+    }
+    assert_eq!(register(store, 1, &["a"]).await?, None);
+    let at_once = CallRegistration {
+        may_wait: false,
+        ..registration(2, &["a"])
+    };
+    assert_eq!(store.register_calls(&acme, at_once).await?, None);
+    let next = CallRegistration {
+        approval_id: id(7),
+        ..registration(2, &["b"])
+    };
+    assert_eq!(store.register_calls(&acme, next).await?, None);
+    Ok(())
+}
+
 /// The first run that registered a call is waited for, then the second.
 pub async fn runs_wait_in_the_order_of_their_registration(store: &dyn Store) -> Outcome {
     for n in 1..=3 {
