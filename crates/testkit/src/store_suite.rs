@@ -106,6 +106,7 @@ macro_rules! store_suite {
                 a_later_run_waits_for_the_first_one,
                 of_two_registrations_at_once_one_waits,
                 a_refused_approval_is_not_waited_for,
+                a_refused_run_waits_for_a_run_that_waited_for_it,
                 a_run_waits_for_no_other_tenant_and_not_for_itself,
                 no_runs_wait_in_a_circle,
                 a_requested_call_is_no_reason_to_wait_later,

@@ -152,15 +152,20 @@ async fn run_to_wait_for(
 }
 
 /// Returns whether a run waits for another one, itself or behind other runs. A chain that is too long counts as one
-/// that does.
+/// that does. A run that is about to end its wait, as [`is_pending`] decides, does not wait.
 async fn leads_to(tx: &mut Tx<'_>, tenant: &str, from: &str, to: &str) -> Result<bool, StoreError> {
-    let sql = "SELECT awaits FROM approval_call
-         JOIN run ON run.tenant_id = $1 AND run.run_id = awaits
-         WHERE approval_call.tenant_id = $1 AND approval_call.run_id = $2 AND run.phase <> 'finished' LIMIT 1";
+    let sql = format!(
+        "SELECT mine.awaits FROM approval_call AS mine
+         JOIN approval_call AS other
+           ON other.tenant_id = $1 AND other.call_digest = mine.call_digest AND other.place < mine.place
+          AND other.run_id = mine.awaits
+         JOIN run ON run.tenant_id = $1 AND run.run_id = other.run_id
+         WHERE mine.tenant_id = $1 AND mine.run_id = $2 AND run.phase <> 'finished' AND NOT {REFUSED} LIMIT 1"
+    );
     let mut at = from.to_owned();
     for _ in 0..SAME_CALL_CHAIN {
         let values = params![tenant, &at];
-        let next: Option<String> = row(READING, tx, sql, values, |row| field(row, 0)).await?;
+        let next: Option<String> = row(READING, tx, &sql, values, |row| field(row, 0)).await?;
         match next {
             None => return Ok(false),
             Some(next) if next == to => return Ok(true),

@@ -100,6 +100,30 @@ pub async fn a_refused_approval_is_not_waited_for(store: &dyn Store) -> Outcome 
     Ok(())
 }
 
+/// A run whose approval was refused waits for the run that still has to notice that, so that one of them requests
+/// approval of the call.
+pub async fn a_refused_run_waits_for_a_run_that_waited_for_it(store: &dyn Store) -> Outcome {
+    let acme = sample::tenant("acme")?;
+    create_waiting_run(store, 1, 1).await?;
+    create_run(store, 2).await?;
+    assert_eq!(register(store, 1, &["a"]).await?, None);
+    assert_eq!(register(store, 2, &["a"]).await?, Some(sample::run(1)));
+    let reject = step(1, ApprovalState::Pending, ApprovalState::Rejected);
+    store.decide_approval(&acme, reject, vec![], vec![]).await?;
+    let again = CallRegistration {
+        approval_id: id(7),
+        ..registration(1, &["a"])
+    };
+    let pending = store.register_calls(&acme, again).await?;
+    let awaited = pending.map(|pending| pending.run_id);
+    assert_eq!(awaited, Some(sample::run(2)));
+    let (first, second) = (sample::run(1), sample::run(2));
+    assert!(!store.is_call_pending(&acme, &second, &first).await?);
+    assert!(store.is_call_pending(&acme, &first, &second).await?);
+    assert_eq!(register(store, 2, &["a"]).await?, None);
+    Ok(())
+}
+
 /// Calls of another tenant, and of the run itself, are no reason to wait.
 pub async fn a_run_waits_for_no_other_tenant_and_not_for_itself(store: &dyn Store) -> Outcome {
     let umbra = sample::tenant("umbra")?;
