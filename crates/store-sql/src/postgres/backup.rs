@@ -63,6 +63,8 @@ pub async fn restore(backup: &Path, options: &PostgresOptions) -> Result<Manifes
     let manifest = Manifest::verified(backup)?;
     manifest.must_be_for(backup, BackupEngine::Postgres, schema::newest())?;
     let (mut client, place) = connect(options).await?;
+    // A server that starts meanwhile opens the database after the rows are there.
+    schema::lock(&client).await?;
     if schema::layout(&client, &place).await?.version != 0 {
         return Err(StoreError::AlreadyExists {
             what: "database with Charter's tables",

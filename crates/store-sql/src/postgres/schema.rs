@@ -90,10 +90,7 @@ async fn migrate_locked(
     place: &DatabaseAddress,
     known: &[Migration],
 ) -> Result<Pgvector, StoreError> {
-    let locked = client
-        .execute("SELECT pg_advisory_lock($1)", &[&LOCK])
-        .await;
-    locked.map_err(during("waiting for the migrations of another process"))?;
+    lock(client).await?;
     let supported = schema::newest(known);
     let found = migrate_to(client, place, known, supported).await?;
     if found.version > supported {
@@ -104,6 +101,15 @@ async fn migrate_locked(
         true => Pgvector::Used,
         false => Pgvector::Absent,
     })
+}
+
+/// Waits for the migrations of other processes, and excludes further ones until the connection is closed.
+pub(super) async fn lock(client: &Client) -> Result<(), StoreError> {
+    let locked = client
+        .execute("SELECT pg_advisory_lock($1)", &[&LOCK])
+        .await;
+    let waiting = during("waiting for the migrations of another process");
+    locked.map(|_| ()).map_err(waiting)
 }
 
 /// Migrates a database to a version; the caller holds the lock. Returns the layout that was found.
