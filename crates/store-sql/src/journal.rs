@@ -110,19 +110,29 @@ impl<E: JournalWriter> Journal for SqlStore<E> {
         fence: Fence,
         status: RunStatus,
         wait: RunWait,
+        messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
-        let values = (tenant.clone(), run.clone(), wait);
+        let count = messages.len();
+        let values = (tenant.clone(), run.clone(), wait, messages);
         let scope = RowScope::Tenant(tenant);
         self.engine
             .run(
                 Access::Write,
                 scope,
                 values,
-                move |tx, (tenant, run, wait)| {
-                    Box::pin(append::park(tx, (tenant, run), fence, status, wait))
+                move |tx, (tenant, run, wait, messages)| {
+                    Box::pin(append::park(
+                        tx,
+                        (tenant, run),
+                        fence,
+                        (status, wait),
+                        messages,
+                    ))
                 },
             )
-            .await
+            .await?;
+        self.engine.announce(count);
+        Ok(())
     }
 
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError> {

@@ -294,8 +294,8 @@ pub trait Journal {
     /// engine's own constraints.
     async fn append(&self, append: Append) -> Result<u64, StoreError>;
 
-    /// Releases a run that has no work: it waits with this status, and the lease is released. A finished run is
-    /// unchanged.
+    /// Releases a run that has no work: it waits with this status, the lease is released, and the messages are
+    /// written, in one transaction. A finished run is unchanged, and its messages are not written.
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::FencedOff`] as for an append.
@@ -306,6 +306,7 @@ pub trait Journal {
         fence: Fence,
         status: RunStatus,
         wait: RunWait,
+        messages: Vec<NewMessage>,
     ) -> Result<(), StoreError>;
 
     /// Returns the run, unless it is absent or another tenant's.

@@ -219,10 +219,12 @@ impl Journal for WatchedStore {
         fence: Fence,
         status: RunStatus,
         wait: RunWait,
+        messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
         let write = Write::Other("park");
         self.watcher.at(Side::Before, write);
-        let done = self.inner.park(tenant, run, fence, status, wait).await;
+        let parked = self.inner.park(tenant, run, fence, status, wait, messages);
+        let done = parked.await;
         self.watcher.at(Side::After, write);
         done
     }

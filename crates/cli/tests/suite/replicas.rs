@@ -424,7 +424,7 @@ async fn claimed_when_due(database: &Database, run: &RunId, due: Timestamp) {
                     approvals: vec![],
                 };
                 let status = RunStatus::AwaitingApproval;
-                let parked = store.park(&acme, run, lease.fence, status, wait);
+                let parked = store.park(&acme, run, lease.fence, status, wait, vec![]);
                 parked.await.unwrap();
                 while wake_at(&store, &acme, run).await == Some(due) {
                     tokio::time::sleep(Duration::from_millis(20)).await;

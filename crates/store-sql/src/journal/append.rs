@@ -221,13 +221,13 @@ async fn write_effects(tx: &mut Tx<'_>, accepted: &[Accepted<'_>]) -> Result<(),
     outbox::insert(tx, &messages).await
 }
 
-/// Makes a run wait with this status, and releases its lease.
+/// Makes a run wait with this status, releases its lease, and writes the messages about it.
 pub(super) async fn park(
     tx: &mut Tx<'_>,
     (tenant, run): (&TenantId, &RunId),
     fence: Fence,
-    status: RunStatus,
-    wait: &RunWait,
+    (status, wait): (RunStatus, &RunWait),
+    messages: &[NewMessage],
 ) -> Result<(), StoreError> {
     let head = lock(tx, &[(tenant, run, fence)]).await?.remove(0)?;
     let (tenant, run) = (tenant.as_str(), run.as_str());
@@ -240,6 +240,7 @@ pub(super) async fn park(
         )
         .await?;
         approval::wake_decided(tx, &[(tenant, run, wait.approvals.as_slice())]).await?;
+        outbox::insert(tx, messages).await?;
     }
     lease::release_fences(tx, &[(run, fence)]).await
 }

@@ -306,8 +306,8 @@ pub async fn an_approval_belongs_to_the_user_of_its_run(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// A waiting run is claimable from its wake-up time, and not before; parking it releases its lease, and gives it a
-/// status.
+/// A waiting run is claimable from its wake-up time, and not before; parking it releases its lease, gives it a status,
+/// and writes the messages about that.
 pub async fn a_parked_run_is_resumed_at_its_time(store: &dyn Store) -> Outcome {
     let (record, first) = sample::new_run("acme", 1, 0)?;
     store.create_run(&record, first, vec![], vec![]).await?;
@@ -317,16 +317,21 @@ pub async fn a_parked_run_is_resumed_at_its_time(store: &dyn Store) -> Outcome {
     let fence = lease.ok_or("not free")?.fence;
     let acme = record.tenant_id;
     let (waits, wait) = (RunStatus::AwaitingApproval, RunWait::default());
-    let wrong = store.park(&acme, &run, Fence(fence.0 + 1), waits, wait.clone());
+    let messages = vec![sample::message("run.status", 1)?];
+    let (other, told) = (Fence(fence.0 + 1), messages.clone());
+    let wrong = store.park(&acme, &run, other, waits, wait.clone(), told);
     assert_refused!(wrong.await, StoreError::FencedOff { .. });
-    let others = sample::tenant("other")?;
-    let others = store.park(&others, &run, fence, waits, wait);
+    let (others, told) = (sample::tenant("other")?, messages.clone());
+    let others = store.park(&others, &run, fence, waits, wait, told);
     assert_refused!(others.await, StoreError::NotFound { .. });
+    assert_eq!(store.messages(0, 9).await?, []);
     let wait = RunWait {
         until: Some(sample::at(50)?),
         approvals: vec![],
     };
-    store.park(&acme, &run, fence, waits, wait).await?;
+    let parked = store.park(&acme, &run, fence, waits, wait, messages);
+    parked.await?;
+    assert_eq!(store.messages(0, 9).await?.len(), 1);
     let parked = store.run(&acme, &run).await?.ok_or("no run")?;
     assert_eq!((parked.status, parked.version), (waits, 1));
     assert_eq!(super::journal::claim(store, "w", 49, 9).await?, []);
@@ -387,7 +392,8 @@ pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
         let agree = step(n, ApprovalState::Pending, ApprovalState::Approved);
         store.decide_approval(&acme, agree, vec![], vec![]).await?;
         if parks {
-            let parked = store.park(&acme, &run, Fence(0), record.status, awaiting(n)?);
+            let (status, wait) = (record.status, awaiting(n)?);
+            let parked = store.park(&acme, &run, Fence(0), status, wait, vec![]);
             parked.await?;
         } else {
             let later = Append {

@@ -57,12 +57,18 @@ impl RunDriver<'_> {
             return self.write(NextPhase::Waits(wait)).await;
         }
         if let RunOwnership::Held(lease) = &self.hold {
-            let (tenant, run) = (&self.pinned.workspace.tenant, self.folded.run.id());
-            self.runs.drivers.set_lease_releasing(run);
-            let status = self.public_status();
-            let store = &self.runs.store;
-            store.park(tenant, run, lease.fence, status, wait).await?;
+            let (tenant, run) = (&self.pinned.workspace.tenant, &self.folded.run);
+            self.runs.drivers.set_lease_releasing(run.id());
+            let (status, now) = (self.public_status(), self.runs.clock.now());
+            let messages = events::about_run(tenant, run, (self.told, status), &[], now);
+            let announces = !messages.is_empty();
+            let (store, fence) = (&self.runs.store, lease.fence);
+            let parked = store.park(tenant, run.id(), fence, status, wait, messages);
+            parked.await?;
             self.hold = RunOwnership::Returned;
+            if announces {
+                self.runs.news.notify_waiters();
+            }
         }
         Ok(())
     }

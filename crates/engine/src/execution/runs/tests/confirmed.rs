@@ -382,7 +382,7 @@ async fn a_confirmation_that_is_no_approval_leaves_the_call_to_another_decision(
     }
 }
 
-/// The run waits for a person after all, and readers see that.
+/// The run waits for a person after all, and readers and watchers see that.
 #[tokio::test]
 async fn a_confirmation_that_lapses_before_its_use_leaves_the_call_to_a_person() {
     let rig = Rig::lapsing().await;
@@ -395,6 +395,9 @@ async fn a_confirmation_that_lapses_before_its_use_leaves_the_call_to_a_person()
     };
     assert_eq!(approval.state, ApprovalStatus::Pending);
     assert_eq!(rig.calls(), 0);
+    let announced = rig.announced(run).await;
+    let expected = ["awaiting_confirmation", "working", "awaiting_approval"];
+    assert_eq!(announced, expected);
     rig.approve("bob", approval).await.unwrap();
     rig.met(run, RunStatus::Completed).await;
     assert_eq!(rig.calls(), 1);

@@ -144,7 +144,8 @@ impl super::Call for Call {
                 };
                 let (tenant, run) = (tenant.id()?, run(n));
                 let status = RunStatus::AwaitingApproval;
-                told(store.park(&tenant, &run, fence(fenced), status, wait).await)
+                let parked = store.park(&tenant, &run, fence(fenced), status, wait, vec![]);
+                told(parked.await)
             }
             Self::Runs(tenant, stands, after) => {
                 let filter = RunFilter {
