@@ -12,6 +12,7 @@ use charter_contract::json::decode_stored;
 use charter_store::StoreError;
 
 use crate::backup::during;
+use crate::lock::with_path;
 use crate::schema::StoreLayout;
 
 const FILE: &str = "layout.json";
@@ -57,7 +58,8 @@ pub(crate) fn record(dir: &Path) -> Result<(), StoreError> {
         doing: WRITING,
         source: Box::new(source),
     })?;
-    write(dir, &text).map_err(during(WRITING))
+    let written = write(dir, &text).map_err(with_path(&dir.join(FILE)));
+    written.map_err(during(WRITING))
 }
 
 /// Returns the recorded layout; `None` if there is none.
@@ -65,7 +67,7 @@ fn read(dir: &Path) -> Result<Option<StoreLayout>, StoreError> {
     let path = dir.join(FILE);
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        read => read.map_err(during(READING))?,
+        read => read.map_err(with_path(&path)).map_err(during(READING))?,
     };
     let found = decode_stored(&text).map_err(|error| StoreError::Corrupt {
         what: "layout of the data directory",
@@ -128,6 +130,21 @@ mod tests {
         );
         assert!(refused, "{used:?}");
         assert_eq!(left.as_deref(), Some(closed));
+    }
+
+    /// The operator has to know the file whose rights are wrong.
+    #[test]
+    fn a_file_that_cannot_be_opened_is_named() {
+        for file in [FILE, crate::lock::FILE] {
+            let dir = tempfile::tempdir().unwrap();
+            fs::create_dir(dir.path().join(file)).unwrap();
+            let taken = DirectoryLock::take(dir.path(), "test");
+            let Err(StoreError::Engine { source, .. }) = &taken else {
+                panic!("{taken:?}")
+            };
+            let text = source.to_string();
+            assert!(text.contains(file), "{text}");
+        }
     }
 
     #[test]

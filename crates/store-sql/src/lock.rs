@@ -53,13 +53,17 @@ impl DirectoryLock {
     /// use the directory; [`StoreError::Full`] or [`StoreError::Engine`] when the directory or the file cannot be
     /// created.
     pub fn take(dir: &Path, holder: &str) -> Result<Self, StoreError> {
-        fs::create_dir_all(dir).map_err(|e| io_error("creating the data directory", e))?;
+        fs::create_dir_all(dir)
+            .map_err(with_path(dir))
+            .map_err(|e| io_error("creating the data directory", e))?;
+        let path = dir.join(FILE);
         let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
-            .open(dir.join(FILE))
+            .open(&path)
+            .map_err(with_path(&path))
             .map_err(|e| io_error("opening the lock file", e))?;
         match file.try_lock() {
             Ok(()) => {}
@@ -128,6 +132,11 @@ fn read_holder(file: &File) -> Option<String> {
     file.take(MAX_HOLDER_BYTES).read_to_end(&mut text).ok()?;
     let text = String::from_utf8_lossy(&text).trim().to_owned();
     (!text.is_empty()).then_some(text)
+}
+
+/// Adds its path to the error of a file or directory.
+pub(crate) fn with_path(path: &Path) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 fn io_error(doing: &'static str, source: io::Error) -> StoreError {
