@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 
 use charter_store::StoreError;
 use refinery::{Migration, Target};
-use tokio_postgres::{Client, Config, GenericClient};
+use tokio_postgres::{Client, Config, Error, GenericClient};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::DatabaseAddress;
@@ -148,20 +148,21 @@ async fn layout_among(
     place: &DatabaseAddress,
     known: &[Migration],
 ) -> Result<StoreLayout, StoreError> {
-    let doing = "reading the layout of the database";
+    // Its user may lack the right to read the tables.
+    let failed = |error: Error| place.failed("reading the layout of the database", error);
     let sql = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
-    let table = client.query_one(sql, &[]).await.map_err(during(doing))?;
+    let table = client.query_one(sql, &[]).await.map_err(failed)?;
     if !table.get::<_, bool>(0) {
         return Ok(StoreLayout::empty());
     }
     let history = client.query_one(schema::HISTORY, &[]).await;
-    let history = history.map_err(during(doing))?;
+    let history = history.map_err(failed)?;
     let version = schema::version(&place.to_string(), history.get(0), history.get(1), known)?;
     if version == 0 {
         return Ok(StoreLayout::empty());
     }
     let readers = client.query_one(schema::READERS, &[]).await;
-    let readers = readers.map_err(during(doing))?;
+    let readers = readers.map_err(failed)?;
     Ok(StoreLayout {
         version,
         oldest_reader: schema::number(readers.get(0), "layout")?,
