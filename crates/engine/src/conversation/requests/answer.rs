@@ -9,6 +9,7 @@ use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RunId;
 use charter_contract::json::{decode_stored, to_stored};
+use charter_contract::time::Timestamp;
 use charter_domain::catalogue::View;
 use charter_store::StoreError;
 use charter_store::request::RequestRecord;
@@ -126,10 +127,13 @@ fn subject_of_candidate(
 /// Interval after which an open request is resumed: one that waits for a person, or that failed for a transient reason.
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
+/// How long a request is resumed after failures of storage. One that lasts longer may come from the request itself.
+const RETRIED_FOR: Duration = Duration::from_secs(3_600);
+
 /// The state of a recorded request.
 enum RequestClaim {
-    /// It has no answer, and this process is to compute it.
-    Ours,
+    /// It has no answer since this time, and this process is to compute it.
+    Ours { since: Timestamp },
     /// It was answered.
     Answered(Box<Result<AgentResponse, EngineError>>),
     /// Another process is computing the answer, or has just done so.
@@ -196,7 +200,7 @@ impl RequestService {
     ) -> Result<(), EngineError> {
         self.check_run_quota(&asked).await?;
         match self.open(&asked).await? {
-            RequestClaim::Ours => {}
+            RequestClaim::Ours { .. } => {}
             RequestClaim::Answered(_) | RequestClaim::Elsewhere => return Ok(()),
         }
         let requests = Arc::clone(self);
@@ -220,7 +224,7 @@ impl RequestService {
         refusal: EngineError,
     ) -> Result<(), EngineError> {
         match self.open(asked).await? {
-            RequestClaim::Ours => self.close(asked, &Err(refusal)).await,
+            RequestClaim::Ours { since } => self.close(asked, since, &Err(refusal)).await,
             RequestClaim::Answered(_) | RequestClaim::Elsewhere => Ok(()),
         }
     }
@@ -237,10 +241,11 @@ impl RequestService {
         let hold = self.active.take(&asked);
         match (self.open(&asked).await?, hold) {
             (RequestClaim::Answered(recorded), _) => (*recorded).map(Some),
-            (RequestClaim::Ours, Some(_hold)) => {
-                self.compute_and_record(&asked, progress).await.map(Some)
+            (RequestClaim::Ours { since }, Some(_hold)) => {
+                let answer = self.compute_and_record(&asked, since, progress);
+                answer.await.map(Some)
             }
-            (RequestClaim::Ours, None) | (RequestClaim::Elsewhere, _) => Ok(None),
+            (RequestClaim::Ours { .. }, None) | (RequestClaim::Elsewhere, _) => Ok(None),
         }
     }
 
@@ -265,8 +270,9 @@ impl RequestService {
     ) -> Option<Result<AgentResponse, EngineError>> {
         let _hold = self.active.take(asked)?;
         match self.open(asked).await {
-            Ok(RequestClaim::Ours) => {
-                Some(self.compute_and_record(asked, Progress::silent()).await)
+            Ok(RequestClaim::Ours { since }) => {
+                let answer = self.compute_and_record(asked, since, Progress::silent());
+                Some(answer.await)
             }
             Ok(RequestClaim::Answered(_) | RequestClaim::Elsewhere) => None,
             Err(error) => Some(Err(error)),
@@ -283,10 +289,11 @@ impl RequestService {
         });
     }
 
-    /// Answers a request that is recorded and has no answer yet.
+    /// Answers a request that is recorded since a time, and has no answer yet.
     async fn compute_and_record(
         &self,
         asked: &ActiveRequest,
+        since: Timestamp,
         progress: Progress,
     ) -> Result<AgentResponse, EngineError> {
         let span = telemetry::answer(asked.id(), &asked.caller.tenant);
@@ -297,7 +304,7 @@ impl RequestService {
         if let Err(error) = &answer {
             telemetry::failed(&span, error);
         }
-        self.close(asked, &answer).await?;
+        self.close(asked, since, &answer).await?;
         let ComputedAnswer { response, awaits } = answer?;
         match awaits {
             Some(_) => self.latest_answer(asked, response).await,
@@ -412,13 +419,14 @@ impl RequestService {
             .open_request(&record, &self.run_recovery.request_lease())
             .await
         {
-            Ok(()) => return Ok(RequestClaim::Ours),
+            Ok(()) => return Ok(RequestClaim::Ours { since: at }),
             Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let earlier = self.store.request(&asked.caller.tenant, asked.id()).await?;
         match earlier {
             Some(earlier) if is_repeat(&earlier.asked, &record.asked) => {
+                let since = earlier.created_at;
                 let earlier = self.request_results.with_result(earlier).await;
                 if let Some(newest) = earlier.result.as_ref().or(earlier.answer.as_ref()) {
                     return Ok(RequestClaim::Answered(Box::new(respond::recorded(newest))));
@@ -426,7 +434,7 @@ impl RequestService {
                 let (tenant, hold) = (&asked.caller.tenant, self.run_recovery.request_lease());
                 let held = self.store.hold_request(tenant, asked.id(), at, &hold);
                 Ok(match held.await? {
-                    true => RequestClaim::Ours,
+                    true => RequestClaim::Ours { since },
                     false => RequestClaim::Elsewhere,
                 })
             }
@@ -444,13 +452,14 @@ impl RequestService {
     async fn close(
         &self,
         asked: &ActiveRequest,
+        since: Timestamp,
         answer: &Result<ComputedAnswer, EngineError>,
     ) -> Result<(), EngineError> {
+        let now = self.clock.now();
         let text = match answer {
             Ok(answer) => respond::write(&answer.response)?,
-            Err(error) if leaves_open(error.code) => {
+            Err(error) if leaves_open(error, now < moments::after(since, RETRIED_FOR)) => {
                 let tenant = &asked.caller.tenant;
-                let now = self.clock.now();
                 let again_at = match self.draining.is_cancelled() {
                     true => now,
                     false => moments::after(now, RETRY_INTERVAL),
@@ -592,14 +601,35 @@ impl RequestService {
     }
 }
 
-/// Returns whether an error leaves the request open: failures of this process rather than of the request, and pending
-/// approvals, after which the request is answered. A tool's timeout does not: it ended the run.
-fn leaves_open(code: ErrorCode) -> bool {
-    matches!(
-        code,
+/// Returns whether an error leaves the request open: failures of this process rather than of the request, those of storage
+/// while the request is young, and pending approvals, after which the request is answered. A tool's timeout does not: it
+/// ended the run.
+fn leaves_open(error: &EngineError, is_young: bool) -> bool {
+    let passes = matches!(
+        error.code,
         ErrorCode::StorageFull
             | ErrorCode::Overloaded
             | ErrorCode::Unavailable
             | ErrorCode::ApprovalRequired
-    )
+    );
+    passes || is_young && error.is_transient()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_storage_leaves_a_young_request_open() {
+        let storage = || StoreError::Engine {
+            doing: "reading a run",
+            source: "the connection is lost".into(),
+        };
+        assert!(leaves_open(&EngineError::from(storage()), true));
+        assert!(!leaves_open(&EngineError::from(storage()), false));
+        let refused = EngineError::new(ErrorCode::InvalidParameters, "no such region");
+        assert!(!leaves_open(&refused, true));
+        let busy = EngineError::new(ErrorCode::Overloaded, "try again");
+        assert!(leaves_open(&busy, false));
+    }
 }
