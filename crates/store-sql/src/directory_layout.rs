@@ -12,7 +12,7 @@ use charter_contract::json::decode_stored;
 use charter_store::StoreError;
 
 use crate::backup::during;
-use crate::lock::with_path;
+use crate::failure::with_path;
 use crate::schema::StoreLayout;
 
 const FILE: &str = "layout.json";

@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use charter_store::StoreError;
 
 use crate::directory_layout;
+use crate::failure::with_path;
 
 pub(crate) const FILE: &str = "charter.lock";
 
@@ -132,11 +133,6 @@ fn read_holder(file: &File) -> Option<String> {
     file.take(MAX_HOLDER_BYTES).read_to_end(&mut text).ok()?;
     let text = String::from_utf8_lossy(&text).trim().to_owned();
     (!text.is_empty()).then_some(text)
-}
-
-/// Adds its path to the error of a file or directory.
-pub(crate) fn with_path(path: &Path) -> impl Fn(io::Error) -> io::Error {
-    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 fn io_error(doing: &'static str, source: io::Error) -> StoreError {
